@@ -24,7 +24,8 @@ from heatlite.common import exception, outages, retries, runtime
 from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
-from heatlite.db.connection import Busy, Database
+from heatlite.db.connection import Database
+from heatlite.db.errors import Busy
 from heatlite.db.project_cells import HOME
 from heatlite.rpc.client import EngineClient
 from heatlite.rpc.messages import Message

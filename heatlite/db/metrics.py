@@ -18,7 +18,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import UNLIMITED
 from heatlite.common.runtime import EPOCH
 from heatlite.db import bulk, codec, shards
-from heatlite.db.connection import Contention
+from heatlite.db.errors import Contention
 from heatlite.db.tables import metric, metric_period
 from heatlite.planning.alarms import Datapoint, Metric, Statistics
 

@@ -18,18 +18,59 @@ from datetime import datetime
 from typing import Final
 
 import pymysql
+import sqlalchemy as sa
+from oslo_db.sqlalchemy import engines as oslo_engines
 from pymysql import err
 from pymysql.constants import CLIENT, CR, FIELD_TYPE, SERVER_STATUS
 from pymysql.converters import escape_string
 
+from heatlite.db import server_connections
 from heatlite.db.mysql_results import MysqlResult
+from heatlite.db.pooling import with_pooling
 
 SEPARATOR: Final = b'\n;'        # the line may end with a comment, as [database] connection_trace adds one
 ENOUGH: Final = 1 << 16         # bytes of statements that are gathered: a millisecond of work in this process
 PACKET_NUMBERS: Final = 256     # of the packets of a result, from 0 again after the last one
 MOST_CONTEXTS: Final = 16       # more than there are databases and renewals of their certificates at one time
+# wsrep_sync_wait on Galera unless [database] mysql_wsrep_sync_wait is set: a SELECT, UPDATE or DELETE that is alone or
+# the first of a transaction waits until its node has applied what all nodes have accepted. Otherwise a node that is
+# behind would answer 404 for a stack that exists.
+WAIT_FOR_OTHERS: Final = 3
 
 _contexts: dict[tuple[object, ...], object] = {}
+
+
+def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
+    """Return an engine with the library of this module, or with another one that the URL names."""
+    if server_connections.is_cooperative():
+        given = {name: str(server_connections.SILENCE) for name in ('read_timeout', 'write_timeout')}
+        url = url.update_query_dict({**given, **url.query})
+    engine: sa.Engine = oslo_engines.create_engine(
+        with_pooling(url), thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
+    if url.get_driver_name() == 'pymysql':
+        @sa.event.listens_for(engine, 'do_connect')
+        def _connect(_dialect: object, _record: object, given: list[object], named: dict[str, object]) -> object:
+            return MysqlConnection(*given, gathers=not reading, **named)
+
+    @sa.event.listens_for(engine, 'connect')
+    def _prepare(connection: pymysql.connections.Connection, record: sa.pool.ConnectionPoolEntry) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
+            if not reading:
+                cursor.execute(f'SET SESSION innodb_lock_wait_timeout = {server_connections.LOCK_WAIT}')
+                if 'MariaDB' in connection.get_server_info():
+                    cursor.execute(f'SET SESSION idle_transaction_timeout = {server_connections.IDLE}')
+            cursor.execute("SHOW VARIABLES LIKE 'wsrep_on'")
+            known = cursor.fetchone()
+            record.info[server_connections.CERTIFIES] = known is not None and str(known[1]).upper() == 'ON'
+            if record.info[server_connections.CERTIFIES] and options.get('mysql_wsrep_sync_wait') is None:
+                cursor.execute(f'SET SESSION wsrep_sync_wait = @@SESSION.wsrep_sync_wait | {WAIT_FOR_OTHERS}')
+        if reading:
+            connection.autocommit(True)
+
+    if reading:
+        engine.dialect.skip_autocommit_rollback = True      # saves a round trip for each read
+    return engine
 
 
 class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc]

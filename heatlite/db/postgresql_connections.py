@@ -8,17 +8,45 @@ wait for a frozen host for ever, and never try the next one. So each host is tri
 from __future__ import annotations
 
 import select
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 import psycopg2
 import sqlalchemy as sa
+from oslo_db.sqlalchemy import engines as oslo_engines
 from psycopg2 import extensions
+
+from heatlite.db import server_connections
+from heatlite.db.pooling import with_pooling
 
 CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
 PING = 5                        # the same for the test of one that has rested in the pool
 LISTS: Final = ('host', 'hostaddr', 'port')     # parameters with a value for each host, commas between
+# target_session_attrs unless the URL has another one. A stand-by is behind its primary, so not even reads may go to it;
+# and a connection to it would stay in the pool.
+WRITABLE = 'read-write'
+
+
+def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
+    options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
+    url = url.update_query_dict({'target_session_attrs': WRITABLE, **url.query})
+    engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
+    use(engine)
+    if server_connections.is_cooperative():
+        extensions.set_wait_callback(partial(let_others_run, silence=server_connections.SILENCE))
+
+    @sa.event.listens_for(engine, 'connect')
+    def _prepare(connection: extensions.connection, _record: object) -> None:
+        if reading:
+            connection.autocommit = True
+            return
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = '{server_connections.LOCK_WAIT}s'; "
+                           f"SET idle_in_transaction_session_timeout = '{server_connections.IDLE}s'")
+        connection.commit()
+    return engine
 
 
 class PostgresqlConnection(extensions.connection):        # type: ignore[misc]

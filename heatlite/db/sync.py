@@ -11,7 +11,8 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import exception, retries
 from heatlite.common.i18n import _
-from heatlite.db.connection import Contention, Database
+from heatlite.db.connection import Database
+from heatlite.db.errors import Contention
 from heatlite.db.tables import lease, metadata
 
 if TYPE_CHECKING:

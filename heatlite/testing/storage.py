@@ -23,7 +23,9 @@ from sqlalchemy.engine.interfaces import DBAPICursor, ExecutionContext
 from heatlite.common import exception
 from heatlite.common.runtime import Flag
 from heatlite.db import sync
-from heatlite.db.connection import IDLE, LOCK_WAIT, Contention, Database
+from heatlite.db.connection import Database
+from heatlite.db.errors import Contention
+from heatlite.db.server_connections import IDLE, LOCK_WAIT
 from heatlite.db.tables import metadata
 from heatlite.testing.runtime import SimulatedRuntime, Universe
 

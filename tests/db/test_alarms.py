@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from heatlite.common import crypt
 from heatlite.db import alarms, leases, metrics, shards
 from heatlite.db.alarms import Alarm, HistoryEntry, Webhook
-from heatlite.db.connection import CERTIFIES
 from heatlite.db.leases import Lease
+from heatlite.db.server_connections import CERTIFIES
 from heatlite.db.tables import SEALED, alarm_webhook, lease
 from heatlite.db.tables import alarm as table
 from heatlite.planning.alarms import AlarmRule, Datapoint, Metric

@@ -5,9 +5,10 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import crypt
-from heatlite.db import changes, connection, events, leases, resources, settled_stacks, signals, stacks
+from heatlite.db import changes, events, leases, resources, settled_stacks, signals, sqlite_connections, stacks
 from heatlite.db.changes import Written
-from heatlite.db.connection import Contention, Database, certifies
+from heatlite.db.connection import Database, certifies
+from heatlite.db.errors import Contention
 from heatlite.db.tables import stack as table
 from heatlite.planning.states import NO_HANDLE, Action, Datum, StackChange, Status
 from tests.db.rows import NOW, Wanted, change, engine, event, finished, later, leased, stack, state
@@ -201,7 +202,7 @@ def test_a_writer_and_a_new_owner_never_overlap(two, clock):
 def test_nobody_takes_a_stack_over_while_its_owner_writes(two, kind, clock, monkeypatch):
     if kind == 'galera':
         pytest.skip('locks are those of one node; test_galera.py has what holds between nodes')
-    monkeypatch.setattr(connection, 'LOCK_TIMEOUT', 0.01)
+    monkeypatch.setattr(sqlite_connections, 'LOCK_TIMEOUT', 0.01)
     clock.seconds += 6
     other = Database(two.url.render_as_string(hide_password=False), now=clock)
     with two.writer() as tx:

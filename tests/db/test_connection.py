@@ -10,8 +10,9 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.db import connection, engines, pooling, stack_lists, stacks, sync
-from heatlite.db.connection import Contention, Database
+from heatlite.db import connection, engines, errors, pooling, sqlite_connections, stack_lists, stacks, sync
+from heatlite.db.connection import Database
+from heatlite.db.errors import Contention
 from tests.db.conftest import SERVERS
 from tests.db.rows import Wanted, engine, stack
 
@@ -178,7 +179,7 @@ def test_a_statement_whose_transaction_the_server_ended_is_repeated(db, kind):
 def test_a_commit_with_the_same_answer_is_not_repeated():
     """A disk may be full, and what was written is unknown."""
     error = sa.exc.OperationalError(None, None, Exception(1180, 'Got error 28 during COMMIT'))
-    with pytest.raises(exception.DatabaseUnavailable) as raised, connection._translated():
+    with pytest.raises(exception.DatabaseUnavailable) as raised, errors.translated():
         raise error
     assert not isinstance(raised.value, Contention)
 
@@ -233,7 +234,7 @@ def test_one_that_is_cut_a_moment_after_its_use_is_missed_once(db, kind, cut):
 def test_writers_of_one_process_queue_on_sqlite(kind, db, monkeypatch):
     if kind != 'sqlite':
         pytest.skip('servers queue by themselves')
-    monkeypatch.setattr(connection, 'LOCK_TIMEOUT', 0.01)
+    monkeypatch.setattr(sqlite_connections, 'LOCK_TIMEOUT', 0.01)
     with db.writer(), pytest.raises(Contention), db.writer():
         pass
     with db.writer() as tx:
@@ -244,7 +245,7 @@ def test_writers_of_one_process_queue_on_sqlite(kind, db, monkeypatch):
 def test_another_process_that_writes_is_contention_on_sqlite(kind, make_database, monkeypatch):
     if kind != 'sqlite':
         pytest.skip('servers queue by themselves')
-    monkeypatch.setattr(connection, 'LOCK_TIMEOUT', 0.01)
+    monkeypatch.setattr(sqlite_connections, 'LOCK_TIMEOUT', 0.01)
     first = make_database()
     second = Database(first.url.render_as_string())
     with first.writer(), pytest.raises(Contention), second.writer():
@@ -323,7 +324,7 @@ def test_options(tmp_path):
 def test_errors_name_no_statement():
     """Statements come with their parameters, and parameters may be secrets."""
     error = sa.exc.OperationalError('INSERT secret', ('hush',), Exception(1205, 'Lock wait timeout'))
-    assert connection._reason(SimpleNamespace(inner_exception=error, args=())) == 'Lock wait timeout'
+    assert errors.reason(SimpleNamespace(inner_exception=error, args=())) == 'Lock wait timeout'
 
 
 GREEN = '''
@@ -395,8 +396,8 @@ SILENT = '''
 import sys
 from heatlite.common import exception, runtime
 runtime.patch()
-from heatlite.db import connection
-connection.SILENCE = 1
+from heatlite.db import connection, server_connections
+server_connections.SILENCE = 1
 database = connection.Database(sys.argv[1])
 for block in (database.reader, database.writer):
     try:

@@ -107,5 +107,5 @@ def test_all_at_once(db, places, clock):
 
 def test_contention_is_an_unavailable_database():
     """So that whoever waits for the database waits for its locks too."""
-    from heatlite.db.connection import Contention
+    from heatlite.db.errors import Contention
     assert issubclass(Contention, exception.DatabaseUnavailable)

@@ -17,7 +17,8 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.db import changes, leases, software_configs, software_deployments, stacks, sync
-from heatlite.db.connection import Contention, Database, certifies
+from heatlite.db.connection import Database, certifies
+from heatlite.db.errors import Contention
 from heatlite.db.leases import Lease
 from heatlite.db.tables import event as event_table
 from heatlite.db.tables import lease

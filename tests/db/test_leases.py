@@ -5,8 +5,9 @@ import sqlalchemy as sa
 
 from heatlite.common import limits
 from heatlite.db import changes, engines, events, leases, signals, stacks
-from heatlite.db.connection import CERTIFIES, certifies
+from heatlite.db.connection import certifies
 from heatlite.db.leases import Lease
+from heatlite.db.server_connections import CERTIFIES
 from heatlite.db.tables import engine as table
 from heatlite.db.tables import lease
 from heatlite.planning.states import Action, Change, Status

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.db.connection import TakesNoWrites
+from heatlite.db.errors import TakesNoWrites
 from heatlite.engine import resource
 from heatlite.engine.reconcile import step_calls
 from tests.simulation import cloud as clouds

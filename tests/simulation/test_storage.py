@@ -4,7 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.db.connection import IDLE, LOCK_WAIT, Contention
+from heatlite.db.errors import Contention
+from heatlite.db.server_connections import IDLE, LOCK_WAIT
 from heatlite.db.tables import lease
 from heatlite.testing.cluster import Chaos, Cluster
 from heatlite.testing.runtime import Universe

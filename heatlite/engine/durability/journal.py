@@ -14,7 +14,8 @@ from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
 from heatlite.common.runtime import Runtime
 from heatlite.db import changes
-from heatlite.db.connection import Contention, Database, TakesNoWrites
+from heatlite.db.connection import Database
+from heatlite.db.errors import Contention, TakesNoWrites
 from heatlite.planning.states import Change, Status
 
 LOG = logging.getLogger(__name__)

@@ -21,8 +21,8 @@ from heatlite.common import allowance, crypt, exception
 from heatlite.common.context import RequestContext, StoredContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db.connection import Busy, Contention
 from heatlite.db.credentials import Credentials
+from heatlite.db.errors import Busy, Contention
 from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
 from heatlite.engine.durability.request_ids import Ids

@@ -6,7 +6,7 @@ import logging
 
 from heatlite.common import metrics
 from heatlite.db import stacks
-from heatlite.db.connection import TakesNoWrites
+from heatlite.db.errors import TakesNoWrites
 from heatlite.engine.reconcile.runner import Runner
 
 LOG = logging.getLogger(__name__)

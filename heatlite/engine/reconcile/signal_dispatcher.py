@@ -25,7 +25,8 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
-from heatlite.db.connection import TakesNoWrites, until_available
+from heatlite.db.connection import until_available
+from heatlite.db.errors import TakesNoWrites
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import LeaseLost, NotStored

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from heatlite.common import exception, metrics, outages, tracing
 from heatlite.common.runtime import Runtime
-from heatlite.db.connection import Busy, Contention, TakesNoWrites
+from heatlite.db.errors import Busy, Contention, TakesNoWrites
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
