@@ -91,8 +91,8 @@ def _alarm(row: Sequence[Any]) -> Alarm:
 
 
 def project_of(tx: sa.Connection, project_id: str) -> str:
-    """The project whose metrics and alarms a caller of that project uses: users inside stacks have projects of their
-    own, and use those of their stack. Index: (user_project_id)."""
+    """Return the project whose metrics and alarms a caller of that project uses: users inside stacks have projects of
+    their own, and use those of their stack. Index: (user_project_id)."""
     found = tx.execute(sa.select(stack.c.project_id).where(
         stack.c.user_project_id == project_id, stack.c.deleted_at.is_(None)).limit(1)).scalar()
     return project_id if found is None else str(found)
@@ -110,7 +110,7 @@ def lock(tx: sa.Connection, project_id: str) -> None:
 
 
 def put(tx: sa.Connection, new: Alarm) -> None:
-    """Inserts an alarm, or overwrites the one with its id."""
+    """Insert an alarm, or overwrite the one with its id."""
     values = {column.name: getattr(new, column.name) for column in COLUMNS}
     encode = codec.encoder(tx)
     values.update(
@@ -122,7 +122,7 @@ def put(tx: sa.Connection, new: Alarm) -> None:
 
 
 def remove(tx: sa.Connection, alarms: Iterable[Alarm]) -> None:
-    """Removes alarms and the requests of theirs that were not sent. Their history remains.
+    """Remove alarms and the requests of theirs that were not sent. Their history remains.
 
     Of the requests, those of the shard are read. Indexes: primary key, (shard, due_at).
     """
@@ -137,7 +137,7 @@ def remove(tx: sa.Connection, alarms: Iterable[Alarm]) -> None:
 
 
 def remember(tx: sa.Connection, entries: Iterable[HistoryEntry]) -> None:
-    """Adds entries to the history, in the order given."""
+    """Add entries to the history, in the order given."""
     encode, time = codec.encoder(tx), bulk.Times()
     bulk.texts(tx.dialect.name).insert(tx, 'alarm_history', _ENTRY, [
         (each.alarm_id, each.project_id, each.name, each.kind, codec.stored_text('summary', each.summary),
@@ -178,7 +178,7 @@ def page(tx: sa.Connection, project_id: str, prefix: str | None = None, state: s
 
 def for_metric(tx: sa.Connection, project_id: str, wanted: Metric, statistic: str | None = None,
                period: int | None = None, unit: str | None = None) -> list[Alarm]:
-    """The alarms of a metric, in the order of their names. Index: (project_id, digest)."""
+    """Return the alarms of a metric, in the order of their names. Index: (project_id, digest)."""
     found = [_alarm(row) for row in tx.execute(sa.select(*COLUMNS).where(
         alarm.c.project_id == project_id, alarm.c.digest == wanted.digest))]
     return sorted((each for each in found if statistic in (None, each.rule.statistic)
@@ -187,7 +187,7 @@ def for_metric(tx: sa.Connection, project_id: str, wanted: Metric, statistic: st
 
 
 def metrics_of_stacks(tx: sa.Connection, project_id: str) -> list[Metric]:
-    """The metrics of all alarms that are resources of stacks. Index: (project_id, name)."""
+    """Return the metrics of all alarms that are resources of stacks. Index: (project_id, name)."""
     found: dict[str, str] = {}
     for digest, rule in tx.execute(sa.select(alarm.c.digest, alarm.c.rule).where(
             alarm.c.project_id == project_id, alarm.c.stack_id.is_not(None))):
@@ -196,7 +196,7 @@ def metrics_of_stacks(tx: sa.Connection, project_id: str) -> list[Metric]:
 
 
 def watched(tx: sa.Connection, shard: int, namespace: str) -> dict[str, list[Metric]]:
-    """The metrics of a namespace that have alarms in the shard, by project. Indexes: (shard, due_at) of alarms,
+    """Return the metrics of a namespace that have alarms in the shard, by project. Indexes: (shard, due_at) of alarms,
     (project_id, digest) of metrics."""
     found: dict[str, list[Metric]] = {}
     for project_id, name, dimensions in tx.execute(
@@ -260,13 +260,13 @@ def ahead(tx: sa.Connection, shard: int, now: float, beyond: float, limit: int) 
 
 
 def put_off_first(tx: sa.Connection, shard: int, due_at: float) -> None:
-    """Sets when the alarm that is due first is due next. Reads no rule. Index: (shard, due_at)."""
+    """Set when the alarm that is due first is due next. Reads no rule. Index: (shard, due_at)."""
     first = tx.execute(sa.select(alarm.c.id).where(alarm.c.shard == shard).order_by(alarm.c.due_at).limit(1)).scalar()
     tx.execute(alarm.update().where(alarm.c.id == first).values(due_at=due_at))
 
 
 def advance(tx: sa.Connection, evaluated: Sequence[Alarm], end: int, due_at: float) -> int:
-    """Stores that these alarms, whose `evaluated` is equal, were evaluated until `end`; returns how many there were.
+    """Store that these alarms, whose `evaluated` is equal, were evaluated until `end`; return how many there were.
 
     An alarm that was changed or evaluated meanwhile is left as it is.
     """
@@ -279,7 +279,7 @@ def advance(tx: sa.Connection, evaluated: Sequence[Alarm], end: int, due_at: flo
 
 
 def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
-    """Stores the state of `new` and when it is due. False if the alarm is no longer as `before`."""
+    """Store the state of `new` and when it is due. False if the alarm is no longer as `before`."""
     done = tx.execute(alarm.update().where(
         alarm.c.id == before.id, alarm.c.version == before.version, alarm.c.evaluated == before.evaluated).values(
         state=new.state, reason=codec.stored_text('reason', new.reason), state_at=new.state_at, version=new.version,
@@ -289,12 +289,12 @@ def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
 
 
 def first_alarm(shard: int) -> sa.ScalarSelect[object]:
-    """A part of a statement: when the next alarm of the shard is due, or null. Index: (shard, due_at)."""
+    """Return a part of a statement: when the next alarm of the shard is due, or null. Index: (shard, due_at)."""
     return sa.select(sa.func.min(alarm.c.due_at)).where(alarm.c.shard == shard).scalar_subquery()
 
 
 def first_request(shard: int) -> sa.ScalarSelect[object]:
-    """A part of a statement: when the next request of the shard is due, or null. Index: (shard, due_at)."""
+    """Return a part of a statement: when the next request of the shard is due, or null. Index: (shard, due_at)."""
     return sa.select(sa.func.min(alarm_webhook.c.due_at)).where(alarm_webhook.c.shard == shard).scalar_subquery()
 
 
@@ -307,7 +307,7 @@ def next_due(tx: sa.Connection, shard: int) -> float | None:
 # --- requests to be sent -----------------------------------------------------------------------------------
 
 def queue(tx: sa.Connection, new: Iterable[Webhook], due_at: float, at: datetime) -> None:
-    """Stores requests to be sent; their ids are not used."""
+    """Store requests to be sent; their ids are not used."""
     encode, time = codec.encoder(tx), bulk.Times()
     bulk.texts(tx.dialect.name).insert(tx, 'alarm_webhook', _WEBHOOK, [
         (each.alarm_id, each.project_id, shards.of_project(each.project_id), each.name, encode(each.url),
@@ -330,13 +330,13 @@ def requests_by_project(tx: sa.Connection, shard: int) -> dict[str, int]:
 
 
 def postpone(tx: sa.Connection, sent: Webhook, due_at: float) -> bool:
-    """Counts a failed attempt. False if the request is gone."""
+    """Count a failed attempt. False if the request is gone."""
     return bool(tx.execute(alarm_webhook.update().where(alarm_webhook.c.id == sent.id).values(
         attempts=sent.attempts + 1, due_at=due_at)).rowcount)
 
 
 def sent(tx: sa.Connection, done: Webhook) -> bool:
-    """Removes a request that was answered, or has failed too often. False if it is gone."""
+    """Remove a request that was answered, or has failed too often. False if it is gone."""
     return bool(tx.execute(alarm_webhook.delete().where(alarm_webhook.c.id == done.id)).rowcount)
 
 
@@ -346,7 +346,7 @@ def has_history(tx: sa.Connection) -> bool:
 
 
 def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:
-    """Removes at most `limit` entries that are older; returns how many. Index: (created_at)."""
+    """Remove at most `limit` entries that are older; return how many. Index: (created_at)."""
     old = list(tx.execute(sa.select(alarm_history.c.id).where(alarm_history.c.created_at < before)
                           .order_by(alarm_history.c.created_at).limit(limit)).scalars())
     for chunk in bulk.chunks(old):
@@ -355,7 +355,7 @@ def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:
 
 
 def trim_history(tx: sa.Connection, project_id: str, name: str, most: int, limit: int) -> int:
-    """Removes the oldest entries of an alarm beyond `most`, at most `limit`; returns how many. One SELECT if there are
+    """Remove the oldest entries of an alarm beyond `most`, at most `limit`; return how many. One SELECT if there are
     no more than `most`. Index: (project_id, name, id)."""
     table = alarm_history.c
     of_alarm = sa.select(table.id).where(table.project_id == project_id, table.name == name)
@@ -368,5 +368,5 @@ def trim_history(tx: sa.Connection, project_id: str, name: str, most: int, limit
 
 
 def with_state(found: Alarm, state: str, reason: str, reason_data: Mapping[str, object] | None, at: datetime) -> Alarm:
-    """The alarm in another state."""
+    """Return the alarm in another state."""
     return replace(found, state=state, reason=reason, reason_data=reason_data, state_at=at)

@@ -111,7 +111,8 @@ class Belongings:
         self._owners[owner] = sorted(set(tx.execute(query).scalars()), key=str)
 
     def _read_templates(self, tx: sa.Connection) -> None:
-        """A template has its stack's id, but for old ones; then a row of the stack refers to it."""
+        """Read which templates are the project's: one has its stack's id, but for old ones; then a row of the stack
+        refers to it."""
         found: set[str] = set()
         for column in (stack.c.template_id, stack.c.previous_template_id):
             found.update(tx.execute(sa.select(column).where(
@@ -138,7 +139,7 @@ class Belongings:
             yield belonging.column.in_(owners[start:start + OWNERS_AT_ONCE])
 
     def event_numbers(self, tx: sa.Connection) -> list[int]:
-        """The numbers of all events, ascending. Index: (stack_id, id)."""
+        """Return the numbers of all events, ascending. Index: (stack_id, id)."""
         found: list[int] = []
         for chunk in chunks(self._owners[STACK]):
             found += tx.execute(sa.select(event.c.id).where(event.c.stack_id.in_(chunk))).scalars()
@@ -147,7 +148,7 @@ class Belongings:
 
 def page(tx: sa.Connection, belonging: Belonging, group: sa.ColumnElement[bool],
          after: Sequence[object] | None) -> list[Row]:
-    """The next rows of a group by primary key, at most a portion; `after`: the key of the last one before."""
+    """Return the next rows of a group by primary key, at most a portion; `after`: the key of the last one before."""
     keys = list(belonging.table.primary_key.columns)
     query = sa.select(belonging.table).where(group)
     if after is not None:
@@ -166,7 +167,7 @@ def _beyond(keys: Sequence[sa.Column[object]], after: Sequence[object]) -> sa.Co
 
 
 def remove(tx: sa.Connection, belonging: Belonging, group: sa.ColumnElement[bool]) -> int:
-    """Deletes a portion of a group; returns how many. 0: no more."""
+    """Delete a portion of a group; return how many. 0: no more."""
     keys = list(belonging.table.primary_key.columns)
     found = [tuple(row) for row in tx.execute(sa.select(*keys).where(group).order_by(*keys).limit(belonging.portion))]
     if not found:

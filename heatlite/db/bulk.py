@@ -59,13 +59,13 @@ class Texts:
 
     def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[object],
                lock: bool = False) -> Iterable[sa.Row[tuple[object, ...]]]:
-        """Selects rows in the order of `key`, so that all transactions lock several rows in the same order."""
+        """Select rows in the order of `key`, so that all transactions lock several rows in the same order."""
         locking = ' FOR UPDATE' if lock and self.dialect != 'sqlite' else ''
         return tx.exec_driver_sql(f'SELECT {columns} FROM {table} WHERE {key} IN ({self.marks(len(values))}) '
                                   f'ORDER BY {key}{locking}', tuple(values))
 
     def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> None:
-        """Inserts rows; within `together`, at its end. Other threads run between two statements: make thousands of rows
+        """Insert rows; within `together`, at its end. Other threads run between two statements: make thousands of rows
         by an iterator, which makes those of a statement at a time."""
         gathered = tx.get_execution_options().get(TOGETHER)
         if gathered is not None:
@@ -79,7 +79,7 @@ class Texts:
 
     def upsert(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
                rows: list[tuple[object, ...]], kept: Collection[str] = (), counted: str = '') -> None:
-        """Inserts rows, or overwrites all columns but the key and `kept`; then the column `counted` grows by one.
+        """Insert rows, or overwrite all columns but the key and `kept`; then the column `counted` grows by one.
 
         No two rows may have the same key.
         """
@@ -93,7 +93,7 @@ class Texts:
 
     def merge(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
               rows: list[tuple[object, ...]], how: Mapping[str, str]) -> None:
-        """Inserts rows, or merges them into existing ones. `how`: {column: sum, least or greatest}.
+        """Insert rows, or merge them into existing ones. `how`: {column: sum, least or greatest}.
 
         Give rows in the order of the key, so that all transactions lock them in the same order; no two with one key.
         """
@@ -124,7 +124,7 @@ class Texts:
 
     def _upsert(self, table: str, columns: Sequence[str], primary_key: Sequence[str], kept: Collection[str],
                 counted: str) -> tuple[str, str]:
-        """The parts of the statement before and after the values."""
+        """Return the parts of the statement before and after the values."""
         changed = [self.quoted(name) for name in columns if name not in kept and name not in primary_key]
         if self.dialect == 'mysql':
             sets = [f'{name} = VALUES({name})' for name in changed]
@@ -137,7 +137,7 @@ class Texts:
         return self._head(table, columns), conflict + ', '.join(sets)
 
     def _many(self, tx: sa.Connection, text: tuple[str, str], rows: Iterable[tuple[object, ...]]) -> None:
-        """Writes rows by one statement for AT_ONCE of them, which PyMySQL and sqlite3 put together, and psycopg2 does
+        """Write rows by one statement for AT_ONCE of them, which PyMySQL and sqlite3 put together, and psycopg2 does
         not."""
         for chunk in chunks(rows):
             one = f'({self.marks(len(chunk[0]))})'
@@ -166,7 +166,7 @@ def together(tx: sa.Connection) -> Iterator[None]:
 
 @contextmanager
 def one_message(tx: sa.Connection) -> Iterator[None]:
-    """Sends the statements of the block as one message at its end, where the driver can. Another thread that is busy
+    """Send the statements of the block as one message at its end, where the driver can. Another thread that is busy
     delays each of them otherwise.
 
     They must return no rows, and nothing may ask how many rows they have affected. The end raises what they raise."""
@@ -191,7 +191,7 @@ def texts(dialect: str) -> Texts:
 
 
 def chunks(values: Iterable[T]) -> Iterator[list[T]]:
-    """Yields the values in lists of at most AT_ONCE, made when they are asked for."""
+    """Yield the values in lists of at most AT_ONCE, made when they are asked for."""
     left = iter(values)
     while chunk := list(itertools.islice(left, AT_ONCE)):
         yield chunk

@@ -43,7 +43,7 @@ class Written:
 
 
 def touch_nothing(tx: sa.Connection) -> None:
-    """Executes a write that finds no row.
+    """Execute a write that finds no row.
 
     Raises the error that keeps the database from accepting writes, if there is one.
     """
@@ -51,7 +51,7 @@ def touch_nothing(tx: sa.Connection) -> None:
 
 
 def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Written:
-    """Writes all changes whose epoch is current. `again`: an earlier attempt may have been committed unnoticed.
+    """Write all changes whose epoch is current. `again`: an earlier attempt may have been committed unnoticed.
 
     The leases stay locked until the end of `tx`, so no other engine can take a stack over meanwhile.
     """
@@ -129,7 +129,7 @@ class _Gathered:
 
 def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
              again: bool) -> set[tuple[str, int]]:
-    """The (stack, epoch) pairs of the batch that may not write. Locks the leases, always in the same order."""
+    """Return the (stack, epoch) pairs of the batch that may not write. Locks the leases, always in the same order."""
     wanted = {(change.stack_id, change.epoch) for change in batch}
     current: dict[str, int] = {}
     for chunk in chunks(sorted({stack_id for stack_id, _ in wanted})):
@@ -148,7 +148,7 @@ def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
 # --- writing -----------------------------------------------------------------------------------------------
 
 def _stored_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> dict[str, Sequence[object]]:
-    """The generation, action and template of the stacks to be written, by id. Locks their rows."""
+    """Return the generation, action and template of the stacks to be written, by id. Locks their rows."""
     ids = sorted({stack_id for stack_id, _, _ in gathered.stacks})
     return {row[0]: row[1:] for chunk in chunks(ids) for row in statements.select(
         tx, 'id, generation, action, template_id', 'stack', 'id', chunk, lock=True)}
@@ -156,7 +156,7 @@ def _stored_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts) ->
 
 def _write_stacks(tx: sa.Connection, gathered: _Gathered, stored: Mapping[str, Sequence[object]], statements: Texts,
                   again: bool) -> set[str]:
-    """Writes the rows of stacks. Returns the superseded stacks and removes their own events from `gathered`."""
+    """Write the rows of stacks. Returns the superseded stacks and removes their own events from `gathered`."""
     generations = {stack_id: row[0] for stack_id, row in stored.items()}
     values: dict[str, dict[str, object]] = {}
     released: set[str] = set()
@@ -229,7 +229,7 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]
 
 
 def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
-    """Writes rows of resources: one upsert for each set of heavy columns that change together, in the order of the
+    """Write rows of resources: one upsert for each set of heavy columns that change together, in the order of the
     keys."""
     groups: dict[tuple[str, ...], list[tuple[object, ...]]] = {}
     time, columns = gathered.time, gathered.columns
@@ -285,7 +285,7 @@ def _remove_signals(tx: sa.Connection, gathered: _Gathered, statements: Texts) -
 
 
 def _unsettle(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
-    """Notes that the next update has to look at stacks whose resources have handled signals."""
+    """Note that the next update has to look at stacks whose resources have handled signals."""
     for chunk in chunks(sorted(gathered.signalled)):
         statements.run(tx, f'UPDATE stack SET settled = NULL WHERE id IN ({statements.marks(len(chunk))}) '
                            f'AND settled IS NOT NULL', tuple(chunk))

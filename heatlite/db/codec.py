@@ -37,7 +37,7 @@ USUAL = re.compile(r'\{"type":"[^"\\]*","deletion_policy":"Delete"\}')
 
 
 def _plain(value: object) -> object:
-    """Converts values that JSON cannot represent, as templates and plug-ins produce them."""
+    """Convert values that JSON cannot represent, as templates and plug-ins produce them."""
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, Set):
@@ -85,12 +85,12 @@ class Undecoded(Mapping[str, object]):
 
 
 def text_of(value: object) -> str:
-    """The JSON text of a value, which may be encoded already."""
+    """Return the JSON text of a value, which may be encoded already."""
     return value.text if isinstance(value, Encoded) else encode(value)
 
 
 def decode(text: str | None) -> Any:
-    """Decodes a column. Raises InvalidEncryptionKey for text that was encrypted with another key than the configured
+    """Decode a column. Raises InvalidEncryptionKey for text that was encrypted with another key than the configured
     one."""
     if text is None:
         return None
@@ -100,7 +100,7 @@ def decode(text: str | None) -> Any:
 
 
 def clear(text: str) -> str:
-    """The JSON text of a column that may be encrypted. Raises as `decode`."""
+    """Return the JSON text of a column that may be encrypted. Raises as `decode`."""
     return crypt.unseal(text) if crypt.is_sealed(text) else text
 
 
@@ -109,7 +109,7 @@ def encode_or_null(value: object, encode: Callable[[object], str] = encode) -> s
 
 
 def encoder(tx: sa.Connection) -> Callable[[object], str]:
-    """The encoder for the columns of tables.SEALED in `tx`."""
+    """Return the encoder for the columns of tables.SEALED in `tx`."""
     seal = tx.get_execution_options().get('seal')
     if seal is None:
         return encode
@@ -127,7 +127,7 @@ def hides_nothing(column: str, text: str) -> bool:
 
 
 def once(encode: Callable[[object], str]) -> Callable[[object], str]:
-    """The encoder with which one object is encoded, and sealed, once however often it is stored.
+    """Return the encoder with which one object is encoded, and sealed, once however often it is stored.
 
     Keeps the objects, so use it for what is written together."""
     known: dict[int, tuple[object, str]] = {}
@@ -142,7 +142,7 @@ def once(encode: Callable[[object], str]) -> Callable[[object], str]:
 
 
 def source_encoder(tx: sa.Connection) -> Callable[[object], str]:
-    """The encoder for the columns of tables.WRITTEN_BY_USERS in `tx`."""
+    """Return the encoder for the columns of tables.WRITTEN_BY_USERS in `tx`."""
     return encoder(tx) if tx.get_execution_options().get('seal_sources') else encode
 
 
@@ -158,13 +158,13 @@ def source_sealed(tx: sa.Connection, text: str) -> str:
 
 
 def columns(table: sa.Table, cls: type) -> list[sa.Column[object]]:
-    """The columns that the fields of `cls` are named after, in the order of the fields."""
+    """Return the columns that the fields of `cls` are named after, in the order of the fields."""
     return [table.c[field.name] for field in dataclasses.fields(cls)]
 
 
 def reader(cls: type[T], *json_columns: str,
            members: Mapping[str, Mapping[str, object]] = NO_MEMBERS) -> Callable[[Iterable[Any]], T]:
-    """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded.
+    """Return a function from a row (columns in the order of the fields) to `cls`, with these columns decoded.
     `members`: column -> what each of its texts stands for; others stay texts, such as those of a newer release.
 
     `cls`: a dataclass that sets nothing but its fields. If it is frozen, its constructor makes a call for each field,
@@ -197,11 +197,11 @@ class CachedRow:
 
 class ListReader(Protocol[K]):
     def __call__(self, rows: Iterable[Sequence[object]], before: int = 0) -> list[K]:
-        """Reads rows as `reader`. `before`: how many rows of the same list were read before these."""
+        """Read rows as `reader`. `before`: how many rows of the same list were read before these."""
 
 
 def cached_reader(cls: type[K], *json_columns: str) -> ListReader[K]:
-    """Returns a reader of lists: as `reader` for each row, but small rows that are as they were give the same objects.
+    """Return a reader of lists: as `reader` for each row, but small rows that are as they were give the same objects.
 
     It is for rows that show no secrets. Of a list only the first rows are cached, so that a long one does not displace
     all others.
@@ -240,7 +240,7 @@ def stored_text(column: str, text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Replaces the characters that some database refuses: PostgreSQL refuses NUL, all refuse lone surrogates."""
+    """Replace the characters that some database refuses: PostgreSQL refuses NUL, all refuse lone surrogates."""
     if text.isascii():
         return text.replace('\0', '\ufffd') if '\0' in text else text
     return text.encode('utf-8', 'replace').decode().replace('\0', '\ufffd')

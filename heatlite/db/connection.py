@@ -87,15 +87,15 @@ class Database:
 
     @contextmanager
     def reader(self) -> Iterator[sa.Connection]:
-        """A connection to read from. Raises DatabaseUnavailable."""
+        """Yield a connection to read from. Raises DatabaseUnavailable."""
         with translated(), _connected(self._reading) as tx:
             yield tx
         self._answered()
 
     @contextmanager
     def writer(self) -> Iterator[sa.Connection]:
-        """A transaction. Raises Contention, or DatabaseUnavailable; if the latter comes at the commit, its outcome is
-        unknown."""
+        """Yield a transaction. Raises Contention, or DatabaseUnavailable; if the latter comes at the commit, its
+        outcome is unknown."""
         with translated(), self._turn(), turns.held(), _connected(self._writing) as tx, tx.begin():
             yield tx
             commits.begin()
@@ -106,7 +106,7 @@ class Database:
             outages.back(outages.DATABASE)
 
     def retry(self, function: Callable[[sa.Connection], T]) -> T:
-        """Runs `function(tx)` in a transaction, again after a deadlock: it must be safe to call more than once."""
+        """Run `function(tx)` in a transaction, again after a deadlock: it must be safe to call more than once."""
         def transaction() -> T:
             with self.writer() as tx:
                 return function(tx)
@@ -114,7 +114,7 @@ class Database:
         return retries.call(transaction, retries.CONTENTION, Contention, sleep=self._sleep)
 
     def separate(self) -> Database:
-        """The same database through connections of its own, for an OS thread (Runtime.spawn_os_thread)."""
+        """Return the same database through connections of its own, for an OS thread (Runtime.spawn_os_thread)."""
         now, seal, seal_sources, options = self._given
         found = Database(self.url.render_as_string(hide_password=False), now, self._sleep, seal, seal_sources,
                          **options)
@@ -134,7 +134,7 @@ class Database:
         return _clock(self.dialect, self._writing.get_execution_options().get('clock'))
 
     def close(self) -> None:
-        """Closes idle connections of the pools. The database may be used again.
+        """Close idle connections of the pools. The database may be used again.
 
         SQLite: moves its log into the file itself, which is complete then, unless another process writes.
         """
@@ -176,7 +176,7 @@ def clock(tx: sa.Connection) -> sa.ColumnElement[float]:
 
 
 def moment(tx: sa.Connection) -> datetime:
-    """The time by the same clock, in UTC, as the columns have it."""
+    """Return the time by the same clock, in UTC, as the columns have it."""
     return datetime.fromtimestamp(float(tx.execute(sa.select(clock(tx))).scalar_one()), UTC).replace(tzinfo=None)
 
 
@@ -189,7 +189,7 @@ def certifies(tx: sa.Connection) -> bool:
 
 
 def clock_text(tx: sa.Connection) -> tuple[str, tuple[float, ...]]:
-    """The same clock for statements that are texts: SQL, and its parameters."""
+    """Return the same clock for statements that are texts: SQL, and its parameters."""
     now = tx.get_execution_options().get('clock')
     if now is not None:
         return '?' if tx.dialect.name == 'sqlite' else '%s', (now(),)
@@ -203,7 +203,7 @@ def _clock(dialect: str, now: Callable[[], float] | None) -> sa.ColumnElement[fl
 
 
 def url_of(conf: ConfigOpts) -> str:
-    """Returns [database] connection. Raises Error with an example if it is not set."""
+    """Return [database] connection. Raises Error with an example if it is not set."""
     config.register_database(conf)
     url: str | None = conf.database.connection
     if not url:
@@ -218,7 +218,7 @@ def check_driver(url: sa.URL) -> None:
 
 
 def check_url(conf: ConfigOpts) -> None:
-    """Raises Error, naming the option, unless [database] connection is a URL with which a program can connect: of a
+    """Raise Error, naming the option, unless [database] connection is a URL with which a program can connect: of a
     kind that is supported, with a driver that can be imported. Connects to nothing."""
     url = url_of(conf)
     option = f'{settings.place(conf, "database", "connection")}[database] connection'
@@ -234,7 +234,7 @@ def check_url(conf: ConfigOpts) -> None:
 # --- how each kind is reached ------------------------------------------------------------------------------
 
 def parsed_url(url: str) -> sa.URL:
-    """The URL with the drivers this service uses, and with all of Unicode on MySQL. Raises Error."""
+    """Return the URL with the drivers this service uses, and with all of Unicode on MySQL. Raises Error."""
     try:
         made = sa.make_url(url)
     except (exc.ArgumentError, ValueError):

@@ -69,20 +69,20 @@ def of_tree(tx: sa.Connection, root_id: str) -> Credentials | None:
 
 
 def update(tx: sa.Connection, credentials_id: str, **changed: object) -> bool:
-    """Updates any of the fields but the id. False when the row is gone."""
+    """Update any of the fields but the id. False when the row is gone."""
     return bool(tx.execute(credentials.update().where(credentials.c.id == credentials_id)
                            .values(**changed)).rowcount)
 
 
 def keep(tx: sa.Connection, new: Credentials) -> None:
-    """Inserts credentials, or replaces those with their id."""
+    """Insert credentials, or replace those with their id."""
     changed = {name: getattr(new, name) for name in NAMES if name != 'id'}
     if not update(tx, new.id, **changed):
         insert(tx, new)
 
 
 def replace(tx: sa.Connection, present_id: str | None, new: Credentials, now: datetime) -> str:
-    """Makes `new` the credentials of a tree, under the id of the present ones, and returns that id.
+    """Make `new` the credentials of a tree, under the id of the present ones, and return that id.
 
     Present ones with a trust are stored under another id until it is deleted, unless `new` has their id: these are the
     present ones with another token. `now`: the time of `tx`, not that of the trust, which was made before: until then
@@ -106,7 +106,7 @@ def replace(tx: sa.Connection, present_id: str | None, new: Credentials, now: da
 
 
 def replaced_ids(credentials_id: str) -> list[str]:
-    """The ids that credentials may have which others have replaced under `credentials_id`."""
+    """Return the ids that credentials may have which others have replaced under `credentials_id`."""
     return [identities.of_replaced(credentials_id, number) for number in range(MOST_REPLACED)]
 
 
@@ -129,7 +129,7 @@ def _all(tx: sa.Connection, ids: Sequence[str]) -> list[Credentials]:
 
 
 def forget_token(tx: sa.Connection, credentials_id: str, stack_id: str) -> None:
-    """Removes the token of a request, unless a newer action of the stack needs its own. The caller has locked it."""
+    """Remove the token of a request, unless a newer action of the stack needs its own. The caller has locked it."""
     is_busy = sa.exists().where(stack.c.id == stack_id, stack.c.status == Status.IN_PROGRESS)
     tx.execute(credentials.update().where(
         credentials.c.id == credentials_id, credentials.c.token.is_not(None), ~is_busy).values(token=None))
@@ -144,7 +144,7 @@ def delete_all(tx: sa.Connection, ids: Sequence[str]) -> None:
 
 
 def delete_given_up(tx: sa.Connection, given_up: Iterable[Credentials]) -> None:
-    """Deletes credentials whose trusts are deleted, unless others have their ids meanwhile."""
+    """Delete credentials whose trusts are deleted, unless others have their ids meanwhile."""
     for each in given_up:
         is_same = (credentials.c.trust_id.is_(None) if each.trust_id is None
                    else credentials.c.trust_id == each.trust_id)

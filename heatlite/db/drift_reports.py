@@ -17,7 +17,7 @@ _REPORT = sa.select(drift.c.report).where(drift.c.stack_id == sa.bindparam('stac
 
 
 def report(tx: sa.Connection, stack_id: str) -> DriftReport | None:
-    """The report of the last look; None if there was none. By primary key."""
+    """Return the report of the last look; None if there was none. By primary key."""
     found = tx.execute(_REPORT, {'stack_id': stack_id}).scalar()
     return None if found is None else from_json(codec.decode(found))
 
@@ -29,12 +29,12 @@ def repaired_at(tx: sa.Connection, stack_id: str) -> datetime | None:
 
 
 def store(tx: sa.Connection, stack_id: str, new: DriftReport) -> None:
-    """Replaces the report. The caller has locked the lease of the stack."""
+    """Replace the report. The caller has locked the lease of the stack."""
     _set(tx, stack_id, {'report': codec.encoder(tx)(to_json(new))})
 
 
 def note_repair(tx: sa.Connection, stack_id: str, now: datetime) -> None:
-    """Notes that a look begins an update. The caller has locked the lease of the stack."""
+    """Note that a look begins an update. The caller has locked the lease of the stack."""
     _set(tx, stack_id, {'mended_at': now})
 
 
@@ -56,7 +56,7 @@ def due(tx: sa.Connection, now: datetime, limit: int) -> list[str]:
 
 
 def count(tx: sa.Connection) -> int:
-    """The number of stacks whose next look is planned. Reads the column `due_at` of the table."""
+    """Return the number of stacks whose next look is planned. Reads the column `due_at` of the table."""
     return int(tx.execute(sa.select(sa.func.count(drift.c.due_at))).scalar_one())
 
 

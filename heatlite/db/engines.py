@@ -31,7 +31,7 @@ class Engine:
 
 def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, binary: str, topic: str,
              report_interval: int, ttl: float, now: datetime) -> None:
-    """Inserts a row, or renews the existing one.
+    """Insert a row, or renew the existing one.
 
     `ttl`: seconds without renewal until other engines may take its stacks. Removes earlier processes of the same host,
     hostname and binary that no longer report and hold no lease, frees leases of engines that have no row, and deletes
@@ -56,7 +56,7 @@ def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, bin
 
 
 def renew(tx: sa.Connection, engine_id: str, ttl: float, now: datetime) -> bool:
-    """Extends all leases of the engine, in one statement. False: the engine must register again."""
+    """Extend all leases of the engine, in one statement. False: the engine must register again."""
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
     done = statements.run(tx, f'UPDATE engine SET expires_at = {time} + {mark}, updated_at = {mark} '
@@ -110,7 +110,7 @@ def page(tx: sa.Connection) -> list[Engine]:
 
 
 def host_of(tx: sa.Connection, engine_id: str) -> str | None:
-    """The name of the host on which an engine runs. Primary key."""
+    """Return the name of the host on which an engine runs. Primary key."""
     return tx.execute(sa.select(engine.c.hostname).where(engine.c.id == engine_id)).scalar()
 
 
@@ -122,7 +122,7 @@ def any_lives(tx: sa.Connection, stopped_after: datetime) -> bool:
 
 
 def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
-    """Marks an engine as stopped and frees the leases it still holds."""
+    """Mark an engine as stopped and free the leases it still holds."""
     leases.hand_over(tx, engine_id)
     done = tx.execute(engine.update().where(engine.c.id == engine_id, engine.c.deleted_at.is_(None))
                       .values(deleted_at=now, expires_at=0.0))
@@ -130,7 +130,7 @@ def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
 
 
 def remove_dead(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
-    """Removes an engine whose process is known to be dead.
+    """Remove an engine whose process is known to be dead.
 
     `stack_id`: the stack for which it was executing code; it gets a strike. False, and no strike, when the engine was
     already removed.
@@ -143,14 +143,14 @@ def remove_dead(tx: sa.Connection, engine_id: str, stack_id: str | None, now: da
 
 
 def silent(tx: sa.Connection) -> dict[str, float]:
-    """The deadlines of expired engines that were not stopped. Live ones are among them while the database's clock has
-    just been set forward: those that renew their leases within `lease_ttl` seconds."""
+    """Return the deadlines of expired engines that were not stopped. Live ones are among them while the database's
+    clock has just been set forward: those that renew their leases within `lease_ttl` seconds."""
     return {row.id: row.expires_at for row in tx.execute(sa.select(engine.c.id, engine.c.expires_at).where(
         engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx)))}
 
 
 def clean(tx: sa.Connection, now: datetime, deadlines: Mapping[str, float]) -> list[str]:
-    """Marks those engines as stopped that have been silent since they had these deadlines, and returns their ids.
+    """Mark those engines as stopped that have been silent since they had these deadlines, and return their ids.
     Removes rows of engines stopped more than a day ago."""
     ended = [engine_id for engine_id, deadline in silent(tx).items() if deadlines.get(engine_id) == deadline]
     _forget(tx, now)
@@ -160,7 +160,7 @@ def clean(tx: sa.Connection, now: datetime, deadlines: Mapping[str, float]) -> l
 
 
 def _forget(tx: sa.Connection, now: datetime) -> None:
-    """Removes rows of engines stopped more than a day ago.
+    """Remove rows of engines stopped more than a day ago.
 
     Not at once: a process that wakes up late may take a lease before it finds that it must register again. They are
     looked for without locks: a DELETE that reads all rows would wait for, and deadlock with, engines that register.

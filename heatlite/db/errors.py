@@ -73,7 +73,7 @@ def translated() -> Iterator[None]:
 
 
 def _original(error: BaseException) -> BaseException:
-    """The driver's own error."""
+    """Return the driver's own error."""
     inner = getattr(error, 'inner_exception', None) or error
     return getattr(inner, 'orig', None) or inner
 
@@ -108,7 +108,7 @@ def _lacks_a_table(original: BaseException) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """The database's own message in one line, without the statement, which may hold secrets."""
+    """Return the database's own message in one line, without the statement, which may hold secrets."""
     original = _original(error)
     lines = str(original.args[-1] if original.args else original).strip().splitlines()
     return lines[0] if lines else type(original).__name__

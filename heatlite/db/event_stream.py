@@ -33,7 +33,7 @@ _QUERY = sa.select(stack.c.name, stack.c.project_id, stack.c.root_id, *LISTED).j
 
 
 def newest(tx: sa.Connection, limit: int) -> list[int]:
-    """The `limit` highest numbers, ascending. Primary key."""
+    """Return the `limit` highest numbers, ascending. Primary key."""
     return [row[0] for row in tx.execute(sa.select(event.c.id).order_by(event.c.id.desc()).limit(limit))][::-1]
 
 
@@ -43,20 +43,20 @@ def after(tx: sa.Connection, position: int, limit: int) -> list[Streamed]:
 
 
 def numbers_within(tx: sa.Connection, spans: Sequence[Span], limit: int) -> list[int]:
-    """The numbers that exist in these spans, ascending. Primary key."""
+    """Return the numbers that exist in these spans, ascending. Primary key."""
     within = sa.or_(*(event.c.id.between(first, last) for first, last in spans))
     return [row[0] for row in tx.execute(sa.select(event.c.id).where(within).order_by(event.c.id).limit(limit))]
 
 
 def by_numbers(tx: sa.Connection, numbers: Sequence[int]) -> list[Streamed]:
-    """These events, ascending. Primary key; one statement for each chunk."""
+    """Return these events, ascending. Primary key; one statement for each chunk."""
     return [each for chunk in chunks(list(numbers))
             for each in _found(tx, _QUERY.where(event.c.id.in_(chunk)).order_by(event.c.id))]
 
 
 def end_of_span(tx: sa.Connection, position: int, last: int, count: int) -> int:
-    """The number up to which there are at most `count` events of all projects above `position`; at most `last`. Primary
-    key, of which it reads no rows."""
+    """Return the number up to which there are at most `count` events of all projects above `position`; at most `last`.
+    Primary key, of which it reads no rows."""
     found = tx.execute(sa.select(event.c.id).where(event.c.id > position, event.c.id <= last).order_by(event.c.id)
                        .offset(count - 1).limit(1)).scalar()
     return last if found is None else int(found)
@@ -70,7 +70,8 @@ def of_project(tx: sa.Connection, project_id: str, position: int, last: int, lim
 
 
 def of_tree(tx: sa.Connection, stack_id: str, position: int, last: int, limit: int) -> list[Streamed]:
-    """The same of one stack, and of all stacks nested in it if it is a root. Indexes: (root_id, depth), (stack_id, id).
+    """Return the same of one stack, and of all stacks nested in it if it is a root. Indexes: (root_id, depth),
+    (stack_id, id).
     """
     own = sa.union(sa.select(stack.c.id).where(stack.c.id == stack_id),
                    sa.select(stack.c.id).where(stack.c.root_id == stack_id)).subquery()

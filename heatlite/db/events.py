@@ -43,14 +43,14 @@ EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'p
 
 
 def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
-    """Inserts events in the order given."""
+    """Insert events in the order given."""
     time, encode = bulk.Times(), codec.encoder(tx)
     bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time, encode) for each in new])
 
 
 def event_values(stack_id: str, new: Event, time: bulk.Times,
                  encode: Callable[[object], str]) -> tuple[str, str, *tuple[object, ...]]:
-    """The values of the columns EVENT for one row. `encode`: codec.encoder."""
+    """Return the values of the columns EVENT for one row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
             WORDS.get(action, action), WORDS.get(status, status),       # type: ignore[call-overload]
@@ -119,14 +119,14 @@ def newest(tx: sa.Connection, stack_ids: Sequence[str], limit: int, before: int 
 @functools.lru_cache(maxsize=128)
 def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
              is_limited: bool) -> sa.Select[tuple[object, ...]]:
-    """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `stack_id`
-    (`is_one`) or `stack_ids`, `limit` (`is_limited`)."""
+    """Return the statement of `page` without filters, built once: that costs more than executing it. Parameters:
+    `stack_id` (`is_one`) or `stack_ids`, `limit` (`is_limited`)."""
     keys, ascending = _order(is_one, sort_keys, sort_dir)
     return ordered(sa.select(*LISTED).where(_WITHIN[is_one]), keys, ascending, is_limited)
 
 
 def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.Column[object]], bool]:
-    """The columns to sort by, and whether ascending.
+    """Return the columns to sort by, and whether ascending.
 
     Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted."""
     keys: list[sa.Column[object]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
@@ -151,7 +151,7 @@ def show(tx: sa.Connection, stack_id: str, uuid: str) -> ShownEvent | None:
 
 
 def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[object, ...]]) -> str | None:
-    """The encoded properties in force before this event; None for events of the stack itself."""
+    """Return the encoded properties in force before this event; None for events of the stack itself."""
     if row.resource_id is None:
         return None
     return tx.execute(sa.select(event.c.properties).where(
@@ -160,7 +160,7 @@ def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[objec
 
 
 def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[ShownEvent]:
-    """The events after number `position`, oldest first, each with its properties as `show` gives them.
+    """Return the events after number `position`, oldest first, each with its properties as `show` gives them.
 
     One statement, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
     """
@@ -177,7 +177,7 @@ def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> li
 
 
 def position(tx: sa.Connection, stack_id: str, *, of_action: bool) -> int:
-    """The number of the last event; with `of_action` the one before the beginning of the stack's last action.
+    """Return the number of the last event; with `of_action` the one before the beginning of the stack's last action.
 
     Index: (stack_id, id).
     """
@@ -193,7 +193,7 @@ def count(tx: sa.Connection, stack_id: str) -> int:
 
 
 def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
-    """Removes the oldest events beyond `keep` and returns how many. `keep` 0: no limit, removes nothing.
+    """Remove the oldest events beyond `keep` and return how many. `keep` 0: no limit, removes nothing.
 
     Properties still in force move to a later event first. Index: (stack_id, id).
     """
@@ -209,7 +209,7 @@ def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
 
 
 def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.ColumnElement[bool]) -> None:
-    """Copies properties to the first remaining event of each resource, unless that event has its own."""
+    """Copy properties to the first remaining event of each resource, unless that event has its own."""
     first = sa.select(sa.func.min(event.c.id)).where(
         event.c.stack_id == stack_id, event.c.id > edge, event.c.resource_id.is_not(None)).group_by(
         event.c.resource_id)
@@ -226,7 +226,7 @@ def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.Col
 
 
 def beginning(tx: sa.Connection, stack_id: str) -> ShownEvent | None:
-    """The event with which the stack's last action began, rollbacks excepted: they belong to the action before.
+    """Return the event with which the stack's last action began, rollbacks excepted: they belong to the action before.
 
     Index: (stack_id, id).
     """
@@ -254,7 +254,7 @@ def last_duration(tx: sa.Connection, stack_id: str, action: str, before: int | N
 
 
 def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list[ShownEvent]:
-    """The newest `limit` events of a resource, oldest first. Index: (stack_id, id)."""
+    """Return the newest `limit` events of a resource, oldest first. Index: (stack_id, id)."""
     rows = tx.execute(sa.select(*LISTED).where(
         event.c.stack_id == stack_id, event.c.resource_name == name, event.c.resource_id.is_not(None)).order_by(
         event.c.id.desc()).limit(limit))

@@ -35,7 +35,7 @@ class ForcedDelete:
 
 
 def begin(tx: sa.Connection, stack_id: str, due_at: datetime) -> None:
-    """A forced delete begins, perhaps anew. The caller has locked the stack's row."""
+    """Note that a forced delete begins, perhaps anew. The caller has locked the stack's row."""
     values = {'due_at': due_at, 'is_over': False, 'left_behind': None}
     if not tx.execute(forced_delete.update().where(forced_delete.c.stack_id == stack_id).values(**values)).rowcount:
         tx.execute(forced_delete.insert().values(stack_id=stack_id, **values))
@@ -59,7 +59,7 @@ def show(tx: sa.Connection, stack_id: str) -> ForcedDelete | None:
 
 
 def leave(tx: sa.Connection, stack_id: str, left: Iterable[Left]) -> None:
-    """Stores what stays in the cloud. The caller has locked the stack's row."""
+    """Store what stays in the cloud. The caller has locked the stack's row."""
     tx.execute(forced_delete.update().where(forced_delete.c.stack_id == stack_id).values(
         left_behind=codec.encoder(tx)([asdict(each) for each in left])))
 
@@ -85,7 +85,7 @@ def _open(tx: sa.Connection, *wanted: sa.ColumnElement[bool]) -> list[str]:
 
 
 def remove(tx: sa.Connection, stack_ids: Sequence[str], reason: str, now: datetime) -> None:
-    """Marks stacks as deleted, whatever engines do with them: their leases get a new epoch, so that no write and no
+    """Mark stacks as deleted, whatever engines do with them: their leases get a new epoch, so that no write and no
     request of a former owner is done any more. Locks the leases, then the stacks."""
     tx.execute(lease.update().where(lease.c.stack_id.in_(stack_ids)).values(
         engine_id=None, wanted=False, epoch=lease.c.epoch + 1))
@@ -95,7 +95,7 @@ def remove(tx: sa.Connection, stack_ids: Sequence[str], reason: str, now: dateti
 
 
 def over(tx: sa.Connection) -> int:
-    """Marks those whose stack is gone; returns their number. Index: (is_over)."""
+    """Mark those whose stack is gone; return their number. Index: (is_over)."""
     gone = tx.execute(sa.select(forced_delete.c.stack_id).outerjoin(stack, sa.and_(
         stack.c.id == forced_delete.c.stack_id, stack.c.live == 1)).where(
         forced_delete.c.is_over.is_(False), stack.c.id.is_(None)).limit(AT_ONCE)).scalars().all()

@@ -37,7 +37,7 @@ NONE = TreeGuards()
 
 
 def of(tx: sa.Connection, root_id: str) -> TreeGuards:
-    """The protections and the lock of a tree. By primary key."""
+    """Return the protections and the lock of a tree. By primary key."""
     row = tx.execute(_GUARD, {'root_id': root_id}).first()
     if row is None:
         return NONE
@@ -46,12 +46,12 @@ def of(tx: sa.Connection, root_id: str) -> TreeGuards:
 
 
 def set_protections(tx: sa.Connection, root_id: str, protections: Sequence[Protection]) -> None:
-    """Replaces the protections. The caller has locked the stack's row."""
+    """Replace the protections. The caller has locked the stack's row."""
     _set(tx, root_id, 'protections', [each.to_json() for each in protections] or None)
 
 
 def set_lock(tx: sa.Connection, root_id: str, lock: Lock | None) -> None:
-    """Sets or removes the lock. The caller has locked the stack's row."""
+    """Set or remove the lock. The caller has locked the stack's row."""
     _set(tx, root_id, 'lock', None if lock is None else asdict(lock))
 
 

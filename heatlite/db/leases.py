@@ -43,7 +43,7 @@ class Lease:
 
 
 def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
-    """Inserts the lease of a new stack. Without `engine_id` it is free for the next sweep, and the result is None."""
+    """Insert the lease of a new stack. Without `engine_id` it is free for the next sweep, and the result is None."""
     bulk.texts(tx.dialect.name).insert(tx, 'lease', COLUMNS, [(stack_id, engine_id, 1, wanted)])
     return None if engine_id is None else Lease(stack_id, engine_id, 1)
 
@@ -65,7 +65,7 @@ def driven_trees(tx: sa.Connection, root_ids: Sequence[str]) -> set[str]:
 
 def claim(tx: sa.Connection, stack_id: str, engine_id: str,
           may_be_alive: Callable[[], bool] = lambda: False) -> Lease | None:
-    """The stack's lease if it is free, already ours, or its engine has expired; marks the stack as having work.
+    """Return the stack's lease if it is free, already ours, or its engine has expired; mark the stack as having work.
 
     `may_be_alive()`: whether an engine that has expired keeps its stacks for now; asked once it is found expired.
     """
@@ -113,7 +113,7 @@ def _is_of(row: sa.Row[tuple[str | None, int, int, bool]] | None, known: Lease) 
 
 def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True,
                   except_depths: Sequence[int] = ()) -> list[Lease]:
-    """Takes at most `limit` stacks that have work and no live owner.
+    """Take at most `limit` stacks that have work and no live owner.
 
     `of_silent`: also those of engines which have expired, not only free ones; `except_depths`: none of stacks of these
     depths. Several engines may sweep at once: each skips rows that another one has locked, so no stack is given twice.
@@ -174,7 +174,7 @@ def hand_over(tx: sa.Connection, engine_id: str) -> int:
 
 
 def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
-    """The leases of an engine on whose stacks work is left. Index: (wanted, engine_id)."""
+    """Return the leases of an engine on whose stacks work is left. Index: (wanted, engine_id)."""
     return [Lease(row.stack_id, engine_id, row.epoch, strikes=row.strikes)
             for row in tx.execute(_HELD, {'holder': engine_id})]
 
@@ -189,7 +189,7 @@ def lock(tx: sa.Connection, stack_id: str) -> bool:
 
 
 def start_over(tx: sa.Connection, stack_id: str) -> str | None:
-    """Makes the owner, if there is one, read the stack again.
+    """Make the owner, if there is one, read the stack again.
 
     Refuses writes based on what an engine has in memory: the owner still holds the lease, but under a new epoch. Also
     for a free lease, as the last write of its last owner may come again, if its answer was lost. Returns the id of
@@ -204,12 +204,12 @@ def start_over(tx: sa.Connection, stack_id: str) -> str | None:
 
 
 def want(tx: sa.Connection, stack_id: str) -> None:
-    """Marks the stack as having work. Locks the lease until the end of `tx`."""
+    """Mark the stack as having work. Locks the lease until the end of `tx`."""
     tx.execute(_WANT, {'wanted_stack': stack_id})
 
 
 def owner(tx: sa.Connection, stack_id: str) -> str | None:
-    """The id of the engine that holds the lease and has not expired, or None."""
+    """Return the id of the engine that holds the lease and has not expired, or None."""
     return tx.execute(sa.select(lease.c.engine_id).join(engine, engine.c.id == lease.c.engine_id).where(
         lease.c.stack_id == stack_id, engine.c.expires_at >= clock(tx))).scalar()
 
@@ -217,7 +217,7 @@ def owner(tx: sa.Connection, stack_id: str) -> str | None:
 # --- engines that end because of a stack -------------------------------------------------------------------
 
 def strike(tx: sa.Connection, stack_id: str) -> int:
-    """Counts one more engine that ended while it executed code for the stack. Returns how many did in a row.
+    """Count one more engine that ended while it executed code for the stack. Returns how many did in a row.
 
     A series of strikes ends with progress: a step of the stack that completed, or a newer request. There is no cost
     without failures: the progress of the stack is read only here.
@@ -236,7 +236,7 @@ def strike(tx: sa.Connection, stack_id: str) -> int:
 
 
 def excessive_strikes(tx: sa.Connection, stack_id: str) -> int:
-    """Returns how many engines have ended executing the stack, if that is enough to give the stack up; else 0."""
+    """Return how many engines have ended executing the stack, if that is enough to give the stack up; else 0."""
     row = tx.execute(sa.select(lease.c.strikes, lease.c.deaths, lease.c.struck_at)
                      .where(lease.c.stack_id == stack_id)).first()
     if row is None or row.strikes == 0:
@@ -251,7 +251,7 @@ def excessive_strikes(tx: sa.Connection, stack_id: str) -> int:
 
 
 def _progress(tx: sa.Connection, stack_id: str) -> tuple[str, str]:
-    """The stack's generation, and the number of the last step of it that completed.
+    """Return the stack's generation, and the number of the last step of it that completed.
 
     A step that a dead engine left interrupted may fail, be removed and begin again whenever another engine takes the
     stack over: failures are no progress, nor are deletes unless the stack is being deleted.

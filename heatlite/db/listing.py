@@ -36,13 +36,14 @@ class Page(Protocol):
 
 
 def ordered(query: sa.Select[Row], keys: Keys, ascending: bool, is_limited: bool) -> sa.Select[Row]:
-    """The statement of a list in the order of `keys`, with a limit in its parameter `limit` if it `is_limited`."""
+    """Return the statement of a list in the order of `keys`, with a limit in its parameter `limit` if it
+    `is_limited`."""
     found = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
     return found.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else found
 
 
 def in_slices(rows: Iterable[Sequence[object]], read: ListReader[K], yield_control: Callable[[], None]) -> list[K]:
-    """Reads the rows of a list. Calls `yield_control` after each AT_ONCE of them: making the objects of a long list at
+    """Read the rows of a list. Calls `yield_control` after each AT_ONCE of them: making the objects of a long list at
     once would block other green threads."""
     found: list[K] = []
     for chunk in chunks(rows):
@@ -53,7 +54,7 @@ def in_slices(rows: Iterable[Sequence[object]], read: ListReader[K], yield_contr
 
 
 def after(keys: Keys, position: Position, ascending: bool) -> sa.ColumnElement[bool]:
-    """The condition for rows after `position` in the order of `keys`.
+    """Return the condition for rows after `position` in the order of `keys`.
 
     Spelled out because MySQL uses no index range for (a, b) < (x, y), but does for `a <= x and (a < x or b < y)`.
     """

@@ -58,7 +58,8 @@ class Load:
 
 
 def driven(tx: sa.Connection) -> dict[str, int]:
-    """The stacks with work by the engine that has their lease. One statement; index lease (wanted, engine_id)."""
+    """Return the stacks with work by the engine that has their lease. One statement; index lease (wanted,
+    engine_id)."""
     rows = tx.execute(sa.select(lease.c.engine_id, sa.func.count()).where(
         _wanted(), lease.c.engine_id.is_not(None)).group_by(lease.c.engine_id))
     return {str(owner): int(count) for owner, count in rows}

@@ -67,7 +67,7 @@ def moment(seconds: float) -> datetime:
 
 def store(tx: sa.Connection, project_id: str, points: Sequence[Datapoint], now: float,
           most: int = UNLIMITED) -> dict[str, MetricPlace]:
-    """Stores datapoints; those without a time get `now`. `most`: metrics that the project may have, or UNLIMITED.
+    """Store datapoints; those without a time get `now`. `most`: metrics that the project may have, or UNLIMITED.
 
     Returns where the data of each metric go, by its digest. Raises LimitExceeded, with nothing written.
     """
@@ -78,7 +78,7 @@ def store(tx: sa.Connection, project_id: str, points: Sequence[Datapoint], now: 
 
 def identify(tx: sa.Connection, project_id: str, wanted: Mapping[str, Metric], now: float,
              most: int = UNLIMITED) -> dict[str, MetricPlace]:
-    """The places of metrics, which are created if they are new. `wanted`: by digest.
+    """Return the places of metrics, which are created if they are new. `wanted`: by digest.
 
     Raises LimitExceeded before anything is written. One statement for known metrics. Index: (project_id, digest).
     """
@@ -123,7 +123,7 @@ def refine(tx: sa.Connection, project_id: str, wanted: Metric, now: float, most:
 
 def rows(points: Iterable[Datapoint], places: Mapping[str, MetricPlace],
          now: float) -> dict[tuple[int, int, int, str], Statistics]:
-    """What `add` takes: datapoints of the same period are merged. Values only."""
+    """Return what `add` takes: datapoints of the same period are merged. Values only."""
     found: dict[tuple[int, int, int, str], Statistics] = {}
     for point in points:
         place = places[point.metric.digest]
@@ -137,7 +137,7 @@ def rows(points: Iterable[Datapoint], places: Mapping[str, MetricPlace],
 
 
 def add(tx: sa.Connection, new: Mapping[tuple[int, int, int, str], Statistics]) -> None:
-    """Adds statistics to stored ones. One statement for about a thousand rows."""
+    """Add statistics to stored ones. One statement for about a thousand rows."""
     bulk.texts(tx.dialect.name).merge(tx, 'metric_period', ROW, KEY, [
         (*key, each.samples, each.total, each.smallest, each.largest) for key, each in sorted(new.items())], MERGED)
 
@@ -145,7 +145,7 @@ def add(tx: sa.Connection, new: Mapping[tuple[int, int, int, str], Statistics]) 
 # --- reading -----------------------------------------------------------------------------------------------
 
 def find(tx: sa.Connection, project_id: str, wanted: Iterable[Metric]) -> dict[Metric, int]:
-    """The ids of those metrics that there are. Index: (project_id, digest)."""
+    """Return the ids of those metrics that there are. Index: (project_id, digest)."""
     by_digest = {each.digest: each for each in wanted}
     return {by_digest[digest]: place.id for digest, place in _known(tx, project_id, by_digest, 0.0)[0].items()}
 
@@ -193,7 +193,7 @@ def statistics(tx: sa.Connection, metric_ids: Iterable[int], begin: int, end: in
 
 def _stored(metric_ids: Iterable[int], begin: int, end: int, period: int, unit: str | None,
             most: int | None) -> sa.Subquery:
-    """The rows that statistics are made of, at most that many."""
+    """Return the rows that statistics are made of, at most that many."""
     table = metric_period.c
     query = sa.select(*(table[name] for name in ROW)).where(
         table.metric_id.in_(metric_ids), table.start >= begin, table.start < end,
@@ -217,7 +217,7 @@ def is_empty(tx: sa.Connection) -> bool:
 # --- upkeep ------------------------------------------------------------------------------------------------
 
 def fold(tx: sa.Connection, length: int, before: float, limit: int) -> int:
-    """Moves at most `limit` rows into periods of the next length, if they begin before that time; rows of the
+    """Move at most `limit` rows into periods of the next length, if they begin before that time; rows of the
     last length are removed. Returns how many.
 
     Call it, each time in a new transaction, until it returns 0. Index: (length, start).
@@ -242,7 +242,7 @@ def fold(tx: sa.Connection, length: int, before: float, limit: int) -> int:
 
 
 def purge(tx: sa.Connection, before: float, limit: int) -> int:
-    """Removes at most `limit` metrics that were last seen before that time; returns how many. Index: (seen_at)."""
+    """Remove at most `limit` metrics that were last seen before that time; return how many. Index: (seen_at)."""
     found = list(tx.execute(sa.select(metric.c.id).where(metric.c.seen_at < before).limit(limit)).scalars())
     for chunk in bulk.chunks(found):
         tx.execute(metric_period.delete().where(metric_period.c.metric_id.in_(chunk)))

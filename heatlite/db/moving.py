@@ -81,8 +81,8 @@ class CellMove:
         self.report = MoveReport()
 
     def run(self) -> MoveReport:
-        """Raises Error for an unknown cell, and if rows of the project are where they cannot be; Conflict while it is
-        being moved elsewhere; DatabaseUnavailable."""
+        """Move the project. Raises Error for an unknown cell, and if rows of the project are where they cannot be;
+        Conflict while it is being moved elsewhere; DatabaseUnavailable."""
         if self._target not in self._cells:
             raise exception.Error(_('There is no cell "%(name)s"; there are: %(names)s.') % {
                 'name': self._target, 'names': ', '.join(self._cells)})
@@ -127,14 +127,14 @@ class CellMove:
         return place
 
     def _settle(self, name: str) -> None:
-        """Makes the database a cell, and waits until all its engines know."""
+        """Make the database a cell, and wait until all its engines know."""
         since = self._cells[name].retry(lambda tx: presence.become_cell(tx, self._now()))
         age = (self._now() - since).total_seconds()
         if age < self._pace.settled:
             self._runtime.sleep(self._pace.settled - max(age, 0.0))
 
     def _check_room(self) -> None:
-        """Raises Error if the new cell has stacks of the project that no move has left there."""
+        """Raise Error if the new cell has stacks of the project that no move has left there."""
         with self._cells[self._target].reader() as tx:
             if presence.has_left(tx, self._project_id):
                 return
@@ -183,7 +183,7 @@ class CellMove:
         return engines.doubt(tx)
 
     def _quiesce(self, source: Database, deadlines: Mapping[str, float]) -> None:
-        """Waits until no engine of the former cell sends requests for the project: each has renewed its leases since,
+        """Wait until no engine of the former cell sends requests for the project: each has renewed its leases since,
         which has it read them again, or has passed its deadline."""
         while source.retry_until_available(lambda tx: engines.unsure(tx, deadlines), reading=True):
             self._runtime.sleep(POLL_SECONDS)
@@ -193,7 +193,7 @@ class CellMove:
         self._reached('rows')
 
     def _remove(self, name: str) -> None:
-        """Removes all rows of the project in a cell that it has left, portion by portion."""
+        """Remove all rows of the project in a cell that it has left, portion by portion."""
         database = self._cells[name]
         with database.reader() as tx:
             if not presence.has_left(tx, self._project_id):
@@ -259,7 +259,7 @@ class _Copy:
         return made
 
     def _paired(self) -> dict[int, int]:
-        """The metrics by their numbers in both cells; a digest identifies one within its project."""
+        """Return the metrics by their numbers in both cells; a digest identifies one within its project."""
         numbers = []
         for database in (self._source, self._target):
             with database.reader() as tx:

@@ -96,7 +96,7 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         return bool(self._gathered)
 
     def gather(self, is_wanted: bool) -> None:
-        """Keeps the statements from now on, or sends them with the next one. What is kept must return no rows; its
+        """Keep the statements from now on, or send them with the next one. What is kept must return no rows; its
         effect is not known, so that it affects 0 rows."""
         self._is_gathering = is_wanted and self._gathers
 
@@ -105,7 +105,7 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         self._is_gathering, self._gathered, self._size = False, [], 0
 
     def query(self, sql: str | bytes, unbuffered: bool = False) -> int:
-        """Sends a statement after those that were gathered, or gathers it. Raises the error of the first one that
+        """Send a statement after those that were gathered, or gather it. Raises the error of the first one that
         fails: the server executes none after it.
 
         A large one is sent by itself: servers have a limit for a message, which statements are made for."""
@@ -124,7 +124,7 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         return 0
 
     def _send_gathered(self) -> int:
-        """Returns how many rows the last one has affected. Unless the server has answered each, closes the connection
+        """Return how many rows the last one has affected. Unless the server has answered each, closes the connection
         and raises OperationalError, as if it were lost."""
         gathered, self._gathered, self._size = self._gathered, [], 0
         if not gathered:
@@ -154,7 +154,7 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         return affected
 
     def arrived(self) -> bytes:
-        """What the server has sent and is not read yet, at most a buffer of it. Waits until there is something.
+        """Return what the server has sent and is not read yet, at most a buffer of it. Waits until there is something.
 
         Raises OperationalError if the connection ends, and closes it then."""
         try:
@@ -168,12 +168,12 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         return found
 
     def number(self, packets: int) -> int:
-        """The number of the packet after so many."""
+        """Return the number of the packet after so many."""
         number: int = (self._next_seq_id + packets) % PACKET_NUMBERS
         return number
 
     def advance(self, size: int, packets: int) -> None:
-        """Reads over so many bytes of what has arrived, which are so many packets."""
+        """Read over so many bytes of what has arrived, which are so many packets."""
         self._rfile.read(size)
         self._next_seq_id = self.number(packets)
 

@@ -90,7 +90,7 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
         self.rows = tuple(rows)
 
     def _take_arrived(self, rows: list[tuple[object, ...]]) -> None:
-        """Adds the rows at the beginning of what has arrived."""
+        """Add the rows at the beginning of what has arrived."""
         connection = self.connection
         data = connection.arrived()
         length, at, packets = len(data), 0, 0
@@ -108,7 +108,7 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
 
 
 def size_of(data: bytes, packets: int) -> int:
-    """The bytes that so many packets at the beginning of `data` have; 0: they are not all there."""
+    """Return the bytes that so many packets at the beginning of `data` have; 0: they are not all there."""
     at, length = 0, len(data)
     for _number in range(packets):
         if at + HEAD > length:
@@ -118,7 +118,7 @@ def size_of(data: bytes, packets: int) -> int:
 
 
 def values(packet: bytes, converters: list[Converter]) -> tuple[object, ...]:
-    """The values of a row, of which some servers leave out the last ones."""
+    """Return the values of a row, of which some servers leave out the last ones."""
     row: list[object] = []
     at, length = 0, len(packet)
     for encoding, converter in converters:

@@ -54,7 +54,7 @@ _read = codec.reader(StoredPlan, 'summary', 'document', 'request')
 
 
 def insert(tx: sa.Connection, new: StoredPlan, permissions: Mapping[Path, Permissions]) -> None:
-    """Inserts a plan, and what it allows in each stack."""
+    """Insert a plan, and what it allows in each stack."""
     encode = codec.encoder(tx)
     values = {field.name: getattr(new, field.name) for field in fields(StoredPlan)}
     tx.execute(plan.insert().values(**values | {
@@ -65,7 +65,7 @@ def insert(tx: sa.Connection, new: StoredPlan, permissions: Mapping[Path, Permis
 
 
 def show(tx: sa.Connection, plan_id: str, project_id: str) -> StoredPlan | None:
-    """The plan, if it belongs to the project. By primary key."""
+    """Return the plan, if it belongs to the project. By primary key."""
     return _found(tx, COLUMNS, plan_id, project_id)
 
 
@@ -81,7 +81,8 @@ def _found(tx: sa.Connection, columns: Sequence[sa.Label[str] | sa.Column[object
 
 
 def digest(document: str, request: str) -> str:
-    """The digest of what a plan shows and of the request that it carries out, both as JSON text: 64 hex digits."""
+    """Return the digest of what a plan shows and of the request that it carries out, both as JSON text: 64 hex
+    digits."""
     return crypt.digest((document, request), '')
 
 
@@ -115,19 +116,19 @@ def page(tx: sa.Connection, project_id: str, stack_id: str | None = None, limit:
 
 
 def count_applicable(tx: sa.Connection, project_id: str, now: datetime) -> int:
-    """The number of plans of a project that can still be applied."""
+    """Return the number of plans of a project that can still be applied."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(plan).where(
         plan.c.project_id == project_id, plan.c.state.in_(APPLICABLE), plan.c.expires_at > now)).scalar_one())
 
 
 def approve(tx: sa.Connection, plan_id: str, approver_id: str | None, approver: str | None, now: datetime) -> bool:
-    """Marks a plan as approved. False if it is not READY."""
+    """Mark a plan as approved. False if it is not READY."""
     return bool(tx.execute(plan.update().where(plan.c.id == plan_id, plan.c.state == READY).values(
         state=APPROVED, approver_id=approver_id, approver=approver, approved_at=now)).rowcount)
 
 
 def apply(tx: sa.Connection, plan_id: str, stack_id: str, now: datetime) -> bool:
-    """Marks a plan as applied, and removes old applied plans of the stack. False if another request was faster."""
+    """Mark a plan as applied, and remove old applied plans of the stack. False if another request was faster."""
     done = tx.execute(plan.update().where(plan.c.id == plan_id, plan.c.state.in_(APPLICABLE)).values(
         state=APPLIED, stack_id=stack_id, applied_at=now))
     if not done.rowcount:
@@ -139,19 +140,19 @@ def apply(tx: sa.Connection, plan_id: str, stack_id: str, now: datetime) -> bool
 
 
 def delete(tx: sa.Connection, plan_id: str) -> bool:
-    """Deletes a plan that was not applied. False for an applied one, and for one that is gone."""
+    """Delete a plan that was not applied. False for an applied one, and for one that is gone."""
     found = tx.execute(sa.select(plan.c.id).where(plan.c.id == plan_id, plan.c.state.in_(APPLICABLE))).scalars().all()
     return _remove(tx, found) > 0
 
 
 def remove_expired(tx: sa.Connection, now: datetime) -> int:
-    """Removes at most AT_ONCE plans that expired before they were applied; returns how many. Index: (expires_at)."""
+    """Remove at most AT_ONCE plans that expired before they were applied; return how many. Index: (expires_at)."""
     return _remove(tx, tx.execute(sa.select(plan.c.id).where(
         plan.c.expires_at < now, plan.c.state.in_(APPLICABLE)).limit(AT_ONCE)).scalars().all())
 
 
 def remove_of_stacks(tx: sa.Connection, stack_ids: list[str]) -> int:
-    """Removes all plans of these stacks; returns how many. Index: (stack_id)."""
+    """Remove all plans of these stacks; return how many. Index: (stack_id)."""
     return _remove(tx, tx.execute(sa.select(plan.c.id).where(plan.c.stack_id.in_(stack_ids))).scalars().all())
 
 
@@ -163,7 +164,7 @@ def _remove(tx: sa.Connection, ids: Sequence[str]) -> int:
 
 
 def permissions(tx: sa.Connection, plan_id: str, path: Path) -> Permissions:
-    """What the plan allows in the stack with this path: nothing if the plan does not know that stack."""
+    """Return what the plan allows in the stack with this path: nothing if the plan does not know that stack."""
     found = tx.execute(sa.select(plan_permission.c.permissions).where(
         plan_permission.c.plan_id == plan_id, plan_permission.c.place == plans.place(path))).scalar()
     return NOTHING if found is None else Permissions.from_json(codec.decode(found))

@@ -101,7 +101,7 @@ class Connector:
 
 
 def use(engine: sa.Engine) -> None:
-    """Makes all connections of the engine by a Connector."""
+    """Make all connections of the engine by a Connector."""
     connector = Connector()
 
     @sa.event.listens_for(engine, 'do_connect')
@@ -110,7 +110,7 @@ def use(engine: sa.Engine) -> None:
 
 
 def _each_host(named: dict[str, object]) -> Iterator[dict[str, object]]:
-    """The parameters that are particular to each host. A single port counts for all of them."""
+    """Yield the parameters that are particular to each host. A single port counts for all of them."""
     given = {name: named.get(name) for name in LISTS}
     lists = {name: value.split(',') for name, value in given.items() if isinstance(value, str)}
     count = max((len(values) for name, values in lists.items() if name != 'port'), default=1)
@@ -119,7 +119,7 @@ def _each_host(named: dict[str, object]) -> Iterator[dict[str, object]]:
 
 
 def let_others_run(connection: extensions.connection, silence: float) -> None:
-    """Waits for the library, which is written in C, without blocking other green threads.
+    """Wait for the library, which is written in C, without blocking other green threads.
 
     `silence`: seconds without a reply until a server counts as down.
     """

@@ -41,7 +41,7 @@ def moved() -> exception.ProjectMoves:
 
 
 def check_departed(tx: sa.Connection) -> None:
-    """Called for a stack whose project has left. Raises ProjectMoves within a writer; others may read."""
+    """Call it for a stack whose project has left. Raises ProjectMoves within a writer; others may read."""
     if tx.get_execution_options().get('writes'):
         raise moved()
 
@@ -89,7 +89,7 @@ def become_cell(tx: sa.Connection, now: datetime) -> datetime:
 
 
 def mark(tx: sa.Connection, project_id: str, has_left: bool, now: datetime) -> None:
-    """Stores whether a project has left this cell; waits for transactions that have entered."""
+    """Store whether a project has left this cell; wait for transactions that have entered."""
     _upsert(tx, project_id, has_left, now)
 
 

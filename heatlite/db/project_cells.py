@@ -33,7 +33,8 @@ class Numbers:
     last: Sequence[int]
 
     def translated(self, position: int) -> int:
-        """The position in this cell of a client whose stream may have begun in the former one. Never too high."""
+        """Return the position in this cell of a client whose stream may have begun in the former one. Never too
+        high."""
         if position > self.top:
             return position
         passed = bisect_right(self.last, position)
@@ -83,13 +84,13 @@ def page(tx: sa.Connection, project_id: str | None = None) -> list[PlacedProject
 
 
 def counts(tx: sa.Connection) -> dict[str, int]:
-    """The number of projects with a row, by cell. Index: (cell)."""
+    """Return the number of projects with a row, by cell. Index: (cell)."""
     return {row[0]: row[1] for row in tx.execute(
         sa.select(project_cell.c.cell, sa.func.count()).group_by(project_cell.c.cell))}
 
 
 def put(tx: sa.Connection, project_id: str, place: ProjectPlace, now: datetime) -> None:
-    """Stores where a project is."""
+    """Store where a project is."""
     numbers = None if place.numbers is None else codec.encode({**asdict(place.numbers), 'last': list(
         place.numbers.last)})
     values = {'cell': place.cell, 'moving_to': place.moving_to, 'leaving': place.leaving, 'since': now,

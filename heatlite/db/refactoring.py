@@ -31,7 +31,7 @@ class RowMove:
 
 
 def move(tx: sa.Connection, moves: Sequence[RowMove]) -> None:
-    """Moves rows with their data. One statement for each set of large columns that change together, executed for each
+    """Move rows with their data. One statement for each set of large columns that change together, executed for each
     row, and one for the data of rows that go to another stack.
 
     A row never gets the number of another one: a stack does not reuse numbers."""
@@ -57,7 +57,7 @@ def move(tx: sa.Connection, moves: Sequence[RowMove]) -> None:
 
 
 def keep_data(tx: sa.Connection, key: str, values: Mapping[tuple[str, int], str]) -> None:
-    """Stores one datum of rows that do not have it. `values`: (stack, row number) -> value. Ranges of the primary
+    """Store one datum of rows that do not have it. `values`: (stack, row number) -> value. Ranges of the primary
     key."""
     known = {(row.stack_id, row.resource_id) for row in tx.execute(sa.select(
         resource_data.c.stack_id, resource_data.c.resource_id).where(
@@ -70,7 +70,7 @@ def keep_data(tx: sa.Connection, key: str, values: Mapping[tuple[str, int], str]
 
 
 def move_alarms(tx: sa.Connection, moves: Sequence[tuple[tuple[str, str], tuple[str, str]]]) -> None:
-    """Moves the alarms of resources. `moves`: (stack, resource name) before and after. Index: (stack_id)."""
+    """Move the alarms of resources. `moves`: (stack, resource name) before and after. Index: (stack_id)."""
     to = dict(moves)
     found = tx.execute(sa.select(alarm.c.id, alarm.c.stack_id, alarm.c.resource_name).where(
         alarm.c.stack_id.in_({stack_id for stack_id, _name in to}))).all()
@@ -81,7 +81,7 @@ def move_alarms(tx: sa.Connection, moves: Sequence[tuple[tuple[str, str], tuple[
 
 
 def rename(tx: sa.Connection, stack_id: str, name: str) -> None:
-    """Renames a stack. Raises StackExists when a live stack of the project has this name."""
+    """Rename a stack. Raises StackExists when a live stack of the project has this name."""
     try:
         tx.execute(stack.update().where(stack.c.id == stack_id).values(name=name))
     except db_exception.DBDuplicateEntry:
@@ -89,18 +89,18 @@ def rename(tx: sa.Connection, stack_id: str, name: str) -> None:
 
 
 def reparent(tx: sa.Connection, nested_id: str, owner_id: str, parent_resource: str) -> None:
-    """Makes a nested stack that of another resource."""
+    """Make a nested stack that of another resource."""
     tx.execute(stack.update().where(stack.c.id == nested_id).values(owner_id=owner_id, parent_resource=parent_resource))
 
 
 def make_root(tx: sa.Connection, nested_id: str, acts_by_token: bool) -> None:
-    """Makes a nested stack, whose tree was changed by `move_in_trees`, a root."""
+    """Make a nested stack, whose tree was changed by `move_in_trees`, a root."""
     tx.execute(stack.update().where(stack.c.id == nested_id).values(
         owner_id=None, parent_resource=None, acts_by_token=acts_by_token))
 
 
 def move_in_trees(tx: sa.Connection, depths: Mapping[str, int], root_id: str, credentials_id: str | None) -> None:
-    """Makes nested stacks part of a tree. `depths`: by id; `credentials_id`: those of the tree. By primary keys."""
+    """Make nested stacks part of a tree. `depths`: by id; `credentials_id`: those of the tree. By primary keys."""
     for each, depth in depths.items():
         tx.execute(stack.update().where(stack.c.id == each).values(
             root_id=root_id, credentials_id=credentials_id, depth=depth, settled=None))

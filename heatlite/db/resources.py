@@ -69,7 +69,7 @@ class StoredDatum:
         return self.method is not None
 
     def clear(self, keys: crypt.Keyring | None = None) -> str | None:
-        """The value in clear. `keys`: by default those of the process's options."""
+        """Return the value in clear. `keys`: by default those of the process's options."""
         if self.value is None or (self.method is None and not crypt.is_sealed(self.value)):
             return self.value
         method, text = (self.method, self.value) if self.method else crypt.parts(self.value)
@@ -150,13 +150,13 @@ class AppliedType:
 
 
 def kinds(tx: sa.Connection, stack_id: str) -> list[AppliedType]:
-    """The kinds of all rows of a stack. Reads one range of the primary key, returns few rows."""
+    """Return the kinds of all rows of a stack. Reads one range of the primary key, returns few rows."""
     return [AppliedType(*row) for row in tx.execute(_KINDS, {'stack_id': stack_id})]
 
 
 def unlike_applied(tx: sa.Connection, stack_id: str, types: Iterable[str]) -> list[ResourceState]:
-    """The rows without their heavy columns that require others, are or were part of a replacement, are of one of these
-    types, or are not as a completed create or update leaves them. Reads one range of the primary key."""
+    """Return the rows without their heavy columns that require others, are or were part of a replacement, are of one of
+    these types, or are not as a completed create or update leaves them. Reads one range of the primary key."""
     return [_state(row) for row in tx.execute(_UNLIKE_APPLIED, {'stack_id': stack_id, 'types': list(types)}).all()]
 
 
@@ -196,7 +196,7 @@ def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
 
 def cached_values(tx: sa.Connection, stack_id: str,
                   numbers: Iterable[int] | None = None) -> dict[int, Mapping[str, object]]:
-    """The stored attribute cache of these rows, None: of all rows of the stack: row number -> {key: value}."""
+    """Return the stored attribute cache of these rows, None: of all rows of the stack: row number -> {key: value}."""
     found = columns(tx, stack_id, numbers, ('attributes',))
     return {number: each['attributes'] for number, each in found.items() if each['attributes']}
 
@@ -223,7 +223,7 @@ def stored(tx: sa.Connection, stack_id: str, first: int,
 
 def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
                 columns: Mapping[int, Mapping[str, object]] | None = None) -> None:
-    """Inserts rows; `columns`: heavy ones by row number. The number of statements does not grow with each row."""
+    """Insert rows; `columns`: heavy ones by row number. The number of statements does not grow with each row."""
     heavy, time, encode = columns or {}, bulk.Times(), codec.encoder(tx)
     names = tuple(sorted({name for each in heavy.values() for name in each}))
     bulk.texts(tx.dialect.name).insert(tx, 'resource', (*ROW, *names), (
@@ -233,7 +233,7 @@ def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
 
 def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None,
                encode: Callable[[object], str]) -> tuple[object, ...]:
-    """The values of the columns ROW for one row. `encode`: codec.encoder."""
+    """Return the values of the columns ROW for one row. `encode`: codec.encoder."""
     handle = row.handle
     return (stack_id, row.id, row.name, row.uuid, row.type, WORDS[row.action], WORDS[row.status],
             codec.stored_text('reason', row.reason), row.physical_id,
@@ -243,14 +243,14 @@ def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: 
 
 
 def count(tx: sa.Connection, stack_ids: Iterable[str]) -> int:
-    """The number of rows of all these stacks together."""
+    """Return the number of rows of all these stacks together."""
     return sum(int(tx.execute(sa.select(sa.func.count()).select_from(resource)
                               .where(resource.c.stack_id.in_(chunk))).scalar_one())
                for chunk in chunks(list(stack_ids)))
 
 
 def count_in_tree(tx: sa.Connection, root_id: str) -> int:
-    """The number of rows of a root stack and of all live stacks below it.
+    """Return the number of rows of a root stack and of all live stacks below it.
 
     Indexes: stack (root_id, depth), primary key.
     """
@@ -259,12 +259,12 @@ def count_in_tree(tx: sa.Connection, root_id: str) -> int:
 
 
 def types(tx: sa.Connection, stack_id: str) -> list[str]:
-    """The types of a stack's resources, each once. Reads one range of the primary key."""
+    """Return the types of a stack's resources, each once. Reads one range of the primary key."""
     return list(tx.execute(sa.select(resource.c.type).where(resource.c.stack_id == stack_id).distinct()).scalars())
 
 
 def names(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, list[str]]:
-    """The names of the resources of these stacks for which something was begun, each once: stack -> names.
+    """Return the names of the resources of these stacks for which something was begun, each once: stack -> names.
 
     One SELECT for each 500 stacks; ranges of the primary key.
     """
@@ -341,7 +341,7 @@ def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:
 
 def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, list[ShownResource],
                                                                    Identity | None] | None:
-    """The stack (deleted or not), its rows of a name by number, and the live nested stack of that resource.
+    """Return the stack (deleted or not), its rows of a name by number, and the live nested stack of that resource.
 
     None when there is no such stack. One SELECT: primary key of the stack, (stack_id, name, id), (owner_id).
     """
@@ -382,12 +382,12 @@ _HOLDERS = sa.select(*_HOLDER).join(stack, stack.c.id == resource.c.stack_id).wh
 
 
 def holders(tx: sa.Connection, physical_id: str) -> list[Holder]:
-    """The resources of live stacks of all projects with this physical id. Index: (physical_id)."""
+    """Return the resources of live stacks of all projects with this physical id. Index: (physical_id)."""
     return [Holder(*row) for row in tx.execute(_HOLDERS, {'physical_id': physical_id})]
 
 
 def placed(tx: sa.Connection, project_id: str, physical_ids: Iterable[str]) -> dict[str, list[Holder]]:
-    """The resources of live stacks of a project that have these objects, by physical id."""
+    """Return the resources of live stacks of a project that have these objects, by physical id."""
     found: dict[str, list[Holder]] = {}
     for physical_id, *holder in _having(tx, physical_ids, _HOLDER, stack.c.project_id == project_id):
         found.setdefault(physical_id, []).append(Holder(*holder))
@@ -437,7 +437,7 @@ def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Mapping[str
 
 
 def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, object], version: int) -> bool:
-    """Compares and swaps: False when another writer has changed it since `version` was read."""
+    """Compare and swap: False when another writer has changed it since `version` was read."""
     done = tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.id == number, resource.c.metadata_version == version)
         .values(metadata=codec.encoder(tx)(value), metadata_version=version + 1))
@@ -454,7 +454,7 @@ def data(tx: sa.Connection, stack_id: str, number: int) -> list[StoredDatum]:
 
 
 def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
-    """The data of all resources of a stack, by row number."""
+    """Return the data of all resources of a stack, by row number."""
     query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
                       resource_data.c.method).where(resource_data.c.stack_id == stack_id)
     found: dict[int, list[StoredDatum]] = {}
@@ -464,7 +464,8 @@ def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
 
 
 def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = None) -> set[str]:
-    """The data that types have marked as secret, of a stack or of some of its rows. Ranges of the primary key."""
+    """Return the data that types have marked as secret, of a stack or of some of its rows. Ranges of the primary
+    key."""
     query = sa.select(resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
         resource_data.c.stack_id == stack_id, resource_data.c.method.is_not(None))
     if numbers is not None:
@@ -473,7 +474,7 @@ def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = 
 
 
 def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, str]:
-    """The rows that are held at one of these hooks, and at which hook."""
+    """Return the rows that are held at one of these hooks, and at which hook."""
     query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
                       resource_data.c.method).where(
         resource_data.c.stack_id == stack_id, resource_data.c.key.in_(hooks))
@@ -493,7 +494,7 @@ def names_with_datum(tx: sa.Connection, stack_id: str, key: str, value: str | No
 # --- for operators -----------------------------------------------------------------------------------------
 
 def set_state(tx: sa.Connection, stack_id: str, row: ResourceState, mark: ReplacementCause | None = None) -> None:
-    """Writes action, status, reason and time of one row outside a traversal, and why the next update replaces the
+    """Write action, status, reason and time of one row outside a traversal, and why the next update replaces the
     resource. The caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == row.id).values(
         action=str(row.action), status=str(row.status), reason=codec.stored_text('reason', row.reason),
@@ -505,8 +506,8 @@ def _mark(tx: sa.Connection, mark: ReplacementCause | None) -> str | None:
 
 
 def replacement_causes(tx: sa.Connection, stack_id: str) -> dict[str, ReplacementCause]:
-    """What the resources of a stack were made for in place of others, by name, where it is stored. One range of the
-    primary key."""
+    """Return what the resources of a stack were made for in place of others, by name, where it is stored. One range of
+    the primary key."""
     query = sa.select(resource.c.name, resource.c.cause).where(
         resource.c.stack_id == stack_id, resource.c.cause.is_not(None), resource.c.replaced_by.is_(None))
     found = {name: codec.decode(cause).get(MADE) for name, cause in tx.execute(query)}
@@ -514,8 +515,8 @@ def replacement_causes(tx: sa.Connection, stack_id: str) -> dict[str, Replacemen
 
 
 def waits(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[tuple[str, str], Wait]:
-    """What the resources in progress of these stacks wait for, where it is stored: (stack, name) -> wait. Primary
-    keys."""
+    """Return what the resources in progress of these stacks wait for, where it is stored: (stack, name) -> wait.
+    Primary keys."""
     found = {}
     for chunk in chunks(list(stack_ids)):
         query = sa.select(resource.c.stack_id, resource.c.name, resource.c.created_at, resource.c.updated_at,
@@ -531,21 +532,21 @@ def waits(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[tuple[str, str], 
 
 def set_fingerprint(tx: sa.Connection, stack_id: str, number: int, fingerprint: str,
                     mark: ReplacementCause | None = None) -> None:
-    """Writes the fingerprint of one row outside a traversal, and why the next update may replace the resource. The
+    """Write the fingerprint of one row outside a traversal, and why the next update may replace the resource. The
     caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == number).values(
         fingerprint=fingerprint, cause=_mark(tx, mark)))
 
 
 def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetime) -> int:
-    """Marks IN_PROGRESS rows as FAILED and returns how many."""
+    """Mark IN_PROGRESS rows as FAILED and return how many."""
     return int(tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.status == Status.IN_PROGRESS.value)
         .values(status=Status.FAILED.value, reason=codec.stored_text('reason', reason), updated_at=now)).rowcount)
 
 
 def find(tx: sa.Connection, text: str) -> ShownResource:
-    """Finds a row by physical id or uuid, in any project. Raises NotFound, or PhysicalResourceIDAmbiguity."""
+    """Find a row by physical id or uuid, in any project. Raises NotFound, or PhysicalResourceIDAmbiguity."""
     rows = tx.execute(sa.select(*_DETAILED).where(
         sa.or_(resource.c.physical_id == text, resource.c.uuid == text)).limit(2)).all()
     if not rows:
@@ -556,14 +557,14 @@ def find(tx: sa.Connection, text: str) -> ShownResource:
 
 
 def counts(tx: sa.Connection, stack_id: str) -> list[ResourceCount]:
-    """The resources of a stack by type and state, without replaced ones. Primary key."""
+    """Return the resources of a stack by type and state, without replaced ones. Primary key."""
     kinds = (resource.c.type, resource.c.action, resource.c.status)
     return [ResourceCount(*row) for row in tx.execute(sa.select(*kinds, sa.func.count()).where(
         resource.c.stack_id == stack_id, resource.c.replaced_by.is_(None)).group_by(*kinds))]
 
 
 def counts_by_level(tx: sa.Connection, stack_ids: Sequence[str]) -> list[progress.StateCount]:
-    """The resources of these stacks by depth in the tree and state, without replaced ones. Primary keys."""
+    """Return the resources of these stacks by depth in the tree and state, without replaced ones. Primary keys."""
     kinds = (stack.c.depth, stack.c.action, resource.c.action, resource.c.status)
     return [progress.StateCount(*row) for chunk in chunks(stack_ids) for row in tx.execute(
         sa.select(*kinds, sa.func.count()).join_from(stack, resource, resource.c.stack_id == stack.c.id).where(

@@ -53,7 +53,7 @@ _SHARING = revision.insert().from_select(NAMES, sa.select(*{**_GIVEN, 'template_
 
 
 def insert(tx: sa.Connection, new: Revision) -> None:
-    """Inserts a revision: one statement. If an older one has the same digest, the new one shares its template. By
+    """Insert a revision: one statement. If an older one has the same digest, the new one shares its template. By
     primary key."""
     values = {name: getattr(new, name) for name in NAMES}
     values['parameters'] = codec.encode_or_null(new.parameters, codec.encoder(tx))
@@ -65,7 +65,7 @@ def insert(tx: sa.Connection, new: Revision) -> None:
 
 
 def digest(tx: sa.Connection, stack_id: str, number: int) -> str | None:
-    """The digest of a revision; None if it is not known, or the revision is gone. By primary key."""
+    """Return the digest of a revision; None if it is not known, or the revision is gone. By primary key."""
     found: str | None = tx.execute(sa.select(revision.c.digest).where(
         revision.c.stack_id == stack_id, revision.c.number == number)).scalar()
     return found
@@ -79,7 +79,8 @@ def show(tx: sa.Connection, stack_id: str, number: int) -> StoredRevision | None
 
 
 def definition(tx: sa.Connection, stack_id: str, number: int) -> tuple[StoredRevision, StoredTemplate] | None:
-    """A revision with its content; None also if that has been removed. By primary keys. The caller checks access."""
+    """Return a revision with its content; None also if that has been removed. By primary keys. The caller checks
+    access."""
     found = show(tx, stack_id, number)
     try:
         return None if found is None else (found, templates.get(tx, found.template_id))
@@ -100,6 +101,6 @@ def page(tx: sa.Connection, stack_id: str, limit: int | None = None, marker: int
 
 
 def remove_until(tx: sa.Connection, stack_id: str, number: int) -> int:
-    """Removes the revisions up to this number; returns how many. Their content goes with `templates.prune`."""
+    """Remove the revisions up to this number; return how many. Their content goes with `templates.prune`."""
     return int(tx.execute(revision.delete().where(
         revision.c.stack_id == stack_id, revision.c.number <= number)).rowcount)

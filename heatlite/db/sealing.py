@@ -35,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def check_keys(database: Database, keys: crypt.Keyring) -> None:
-    """Raises InvalidEncryptionKey when none of the keys decrypts the newest of the sealed values.
+    """Raise InvalidEncryptionKey when none of the keys decrypts the newest of the sealed values.
 
     When nothing is sealed, every key is accepted. Reads a few rows by an index.
     """
@@ -77,7 +77,7 @@ class Rewriting:
     skipped: Counter[str] = field(default_factory=Counter)      # rows that no key decrypts, by table
 
     def run(self, database: Database, progress: Progress = lambda _table, _read, _changed: None) -> int:
-        """Returns how many rows were changed. If it is interrupted it may be run again: rows that are as wanted are
+        """Return how many rows were changed. If it is interrupted it may be run again: rows that are as wanted are
         only read.
 
         Raises InvalidEncryptionKey for a value that no key decrypts, unless `encrypt` is None: then it remains.
@@ -131,7 +131,8 @@ class Rewriting:
         return text if is_current else crypt.seal(clear, self.keys.key)
 
     def _with_method(self, stored: Mapping[str, str | None]) -> dict[str, str | None]:
-        """The values of a row with method. A value with a method remains encrypted: its author called it secret."""
+        """Return the values of a row with method. A value with a method remains encrypted: its author called it
+        secret."""
         wanted, method = dict(stored), stored['method']
         if method is None:
             return {name: value if name == 'method' or value is None else self._text(value, secret=True)
@@ -144,7 +145,7 @@ class Rewriting:
         return wanted
 
     def _opened(self, method: str, secret: str) -> tuple[str, bool]:
-        """The clear text, and whether it is encrypted with the present key and method."""
+        """Return the clear text, and whether it is encrypted with the present key and method."""
         clear, key = self.keys.opened(method, secret)
         return clear.decode(), key == self.keys.key and method == crypt.METHOD
 
@@ -190,7 +191,7 @@ def _one_of(keys: Sequence[sa.Column[object]], values: Sequence[Sequence[object]
 
 
 def _encrypted(table: sa.Table, stored: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
-    """(method, text) of each encrypted value of a row."""
+    """Yield (method, text) of each encrypted value of a row."""
     method = stored.get('method') if table in WITH_METHOD else None
     for name, value in stored.items():
         if value is None or (table in WITH_METHOD and name == 'method'):

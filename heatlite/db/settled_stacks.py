@@ -14,8 +14,8 @@ _OWNED_SETTLED = sa.select(*_SETTLED).where(OWNED_BY)
 
 
 def settled_below(tx: sa.Connection, root_id: str, stack_id: str | None) -> dict[str, str]:
-    """The live stacks below a stack of a tree that are settled, together with all stacks below them: id -> digest.
-    `stack_id`: None for all of the tree, with its root.
+    """Return the live stacks below a stack of a tree that are settled, together with all stacks below them: id ->
+    digest. `stack_id`: None for all of the tree, with its root.
 
     A stack is settled if nothing has happened since a create or an update brought it to a definition in which only
     another definition can cause a change; `digest` is of what had an influence on it. A stack without one is not among
@@ -53,8 +53,8 @@ def is_settled(tx: sa.Connection, stack_id: str) -> bool:
 
 
 def settling(generation: int, nested: int, digest: str) -> str:
-    """The value of the column `settled` of a stack with that many nested stacks. `digest`: empty if it was brought to a
-    definition which its parent does not know: by a signal."""
+    """Return the value of the column `settled` of a stack with that many nested stacks. `digest`: empty if it was
+    brought to a definition which its parent does not know: by a signal."""
     return f'{generation}:{nested}:{digest}'
 
 
@@ -66,5 +66,5 @@ def keep_settled(tx: sa.Connection, stack_id: str, generation: int) -> None:
 
 
 def unsettle(tx: sa.Connection, stack_id: str) -> None:
-    """Notes that the next update has to look at a stack."""
+    """Note that the next update has to look at a stack."""
     tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.settled.is_not(None)).values(settled=None))

@@ -21,7 +21,7 @@ METRICS = 'alarms-metrics'                  # the lease of the upkeep of metrics
 
 
 def of_project(project_id: str) -> int:
-    """The shard with the alarms of a project."""
+    """Return the shard with the alarms of a project."""
     return crc32(project_id.encode()) % COUNT
 
 
@@ -30,7 +30,7 @@ def lease_id(shard: int) -> str:
 
 
 def number(lease_id: str) -> int | None:
-    """The shard of a lease; None for the lease METRICS."""
+    """Return the shard of a lease; None for the lease METRICS."""
     return None if lease_id == METRICS else int(lease_id[len(PREFIX):])
 
 
@@ -40,7 +40,7 @@ def is_shard(lease_id: str) -> bool:
 
 
 def want(tx: sa.Connection, lease_id: str) -> None:
-    """Marks that there is work: a sweep of some engine will find it. Locks the lease until the end of `tx`."""
+    """Mark that there is work: a sweep of some engine will find it. Locks the lease until the end of `tx`."""
     bulk.texts(tx.dialect.name).upsert(tx, 'lease', COLUMNS, ('stack_id',), [(lease_id, None, 1, True)],
                                        ('engine_id', 'epoch'), 'writes')
 

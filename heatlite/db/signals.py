@@ -43,7 +43,7 @@ _signal = codec.reader(Signal, 'details', 'request')
 
 def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: object, now: datetime,
            request: Mapping[str, object] | None = None) -> int:
-    """Inserts a signal and returns its number. Marks the stack as having work: without an owner, a sweep will find it.
+    """Insert a signal and return its number. Marks the stack as having work: without an owner, a sweep will find it.
 
     Locks the lease's row first, so that either an owner that is just releasing it sees the signal, or we see it
     released.
@@ -58,7 +58,8 @@ def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: object
 
 
 def waiting(tx: sa.Connection, stack_id: str) -> tuple[int, int]:
-    """The number of pending signals of a stack, and the characters of all their details. Index: (stack_id, id)."""
+    """Return the number of pending signals of a stack, and the characters of all their details. Index: (stack_id,
+    id)."""
     count, size = tx.execute(sa.select(
         sa.func.count(), sa.func.coalesce(sa.func.sum(sa.func.length(signal.c.details)), 0)).where(
             signal.c.stack_id == stack_id)).one()
@@ -97,17 +98,17 @@ def exists(tx: sa.Connection, number: int) -> bool:
 
 
 def remove(tx: sa.Connection, numbers: Iterable[int]) -> int:
-    """Deletes handled signals and returns how many rows there were."""
+    """Delete handled signals and return how many rows there were."""
     return int(tx.execute(signal.delete().where(signal.c.id.in_(list(numbers)))).rowcount)
 
 
 def clear(tx: sa.Connection, stack_id: str) -> None:
-    """Deletes all signals of a stack that takes none any more. Index: (stack_id, id)."""
+    """Delete all signals of a stack that takes none any more. Index: (stack_id, id)."""
     tx.execute(signal.delete().where(signal.c.stack_id == stack_id))
 
 
 def keep_error(tx: sa.Connection, stack_id: str, refused: SignalError) -> None:
-    """Stores an error for `error`. Deletes errors that were not read in time: the table holds those of some minutes."""
+    """Store an error for `error`. Deletes errors that were not read in time: the table holds those of some minutes."""
     tx.execute(signal_error.delete().where(sa.or_(
         signal_error.c.mark == refused.mark, signal_error.c.created_at < refused.at - ERROR_KEPT)))
     tx.execute(signal_error.insert().values(
@@ -121,5 +122,5 @@ def error(tx: sa.Connection, wanted: str) -> exception.WireError | None:
 
 
 def forget_error(tx: sa.Connection, wanted: str) -> None:
-    """Deletes the error after it was delivered."""
+    """Delete the error after it was delivered."""
     tx.execute(signal_error.delete().where(signal_error.c.mark == wanted))

@@ -85,7 +85,7 @@ def is_being_made(tx: sa.Connection, snapshot_id: str) -> bool:
 
 def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,
               data: Mapping[str, Any] | None = None) -> bool:
-    """Writes the state. `action`, `data` None: unchanged. False when the snapshot is gone."""
+    """Write the state. `action`, `data` None: unchanged. False when the snapshot is gone."""
     values: dict[str, object] = {'status': str(status), 'reason': _reason(reason)}
     if action is not None:
         values['action'] = str(action)

@@ -76,7 +76,7 @@ def count(tx: sa.Connection, project_id: str) -> int:
 
 
 def delete_unused(tx: sa.Connection, config_id: str) -> bool:
-    """Deletes a config, unless a deployment refers to it: then False. Waits for transactions that have it held, because
+    """Delete a config, unless a deployment refers to it: then False. Waits for transactions that have it held, because
     what they insert cannot be seen before. Index: software_deployment (config_id)."""
     tx.execute(sa.select(software_config.c.id).where(software_config.c.id == config_id).with_for_update()).first()
     is_deployed = tx.execute(sa.select(software_deployment.c.id).where(

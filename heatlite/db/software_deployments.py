@@ -79,7 +79,8 @@ def size_on_server(tx: sa.Connection, project_id: str, server_id: str) -> int:
 
 
 def configs_of_server(tx: sa.Connection, project_id: str | None, server_id: str) -> list[Config]:
-    """The configs deployed on a server, by name, as its agent polls for them. One statement. Index: (server_id)."""
+    """Return the configs deployed on a server, by name, as its agent polls for them. One statement. Index:
+    (server_id)."""
     query = sa.select(*software_configs.COLUMNS).join(
         software_deployment, software_deployment.c.config_id == software_config.c.id).where(
         software_deployment.c.server_id == server_id, *_within(project_id))
@@ -93,7 +94,7 @@ def count(tx: sa.Connection, project_id: str) -> int:
 
 
 def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: object) -> bool:
-    """Updates any of the columns CHANGEABLE. False when the row is gone."""
+    """Update any of the columns CHANGEABLE. False when the row is gone."""
     unknown = set(changed) - CHANGEABLE
     if unknown:
         raise TypeError(f'A deployment cannot change {", ".join(sorted(unknown))}')

@@ -29,7 +29,7 @@ NEEDS_A_FILE = _('SQLite needs a file: readers and writers have a connection eac
 
 
 def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
-    """Connects without oslo.db, which opens the file anew for each transaction; its names for errors remain."""
+    """Connect without oslo.db, which opens the file anew for each transaction; its names for errors remain."""
     if not url.database or url.database == ':memory:':
         raise exception.Error(NEEDS_A_FILE)
     engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=options['max_pool_size'],
@@ -56,7 +56,7 @@ def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
 
 
 def _keep_private(path: str) -> None:
-    """Makes a new file readable by our user only, and removes the access of all others from an existing one.
+    """Make a new file readable by our user only, and remove the access of all others from an existing one.
 
     SQLite gives the modes of the file to its log and its index.
     """

@@ -97,22 +97,23 @@ def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter, hidden_
 @functools.lru_cache(maxsize=128)
 def _listing(is_within: bool, show_deleted: bool, show_nested: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
              is_limited: bool) -> sa.Select[tuple[object, ...]]:
-    """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `project`
-    (`is_within`), `limit` (`is_limited`)."""
+    """Return the statement of `page` without filters, built once: that costs more than executing it. Parameters:
+    `project` (`is_within`), `limit` (`is_limited`)."""
     keys, ascending = _order(sort_keys, sort_dir)
     query = sa.select(*SUMMARY).where(*_scope(is_within, show_deleted, show_nested))
     return ordered(query, keys, ascending, is_limited)
 
 
 def count(tx: sa.Connection, project_id: str | None, wanted: StackFilter, hidden_tags: Sequence[str] = ()) -> int:
-    """The number of stacks for `page`, without its limit and marker."""
+    """Return the number of stacks for `page`, without its limit and marker."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(stack)
                           .where(*_scope(project_id is not None, wanted.show_deleted, wanted.show_nested),
                                  *_filters(wanted, hidden_tags)), {'project': project_id}).scalar_one())
 
 
 def newest_roots(tx: sa.Connection, project_id: str | None = None) -> dict[str, list[str]]:
-    """The ids of all live root stacks of each project, or of one; those with credentials first, then the newest."""
+    """Return the ids of all live root stacks of each project, or of one; those with credentials first, then the
+    newest."""
     query = sa.select(stack.c.project_id, stack.c.id).where(stack.c.live == 1, stack.c.owner_id.is_(None))
     if project_id is not None:
         query = query.where(stack.c.project_id == project_id)
@@ -124,12 +125,12 @@ def newest_roots(tx: sa.Connection, project_id: str | None = None) -> dict[str, 
 
 
 def count_live_roots(tx: sa.Connection, project_id: str) -> int:
-    """The number of live root stacks of a project. Index: (project_id, live, owner_id, ...)."""
+    """Return the number of live root stacks of a project. Index: (project_id, live, owner_id, ...)."""
     return int(tx.execute(_LIVE_ROOTS, {'project': project_id}).scalar_one())
 
 
 def _scope(is_within: bool, show_deleted: bool, show_nested: bool) -> list[sa.ColumnElement[bool]]:
-    """The conditions for all stacks of a list, in the parameter `project` if it `is_within` one."""
+    """Return the conditions for all stacks of a list, in the parameter `project` if it `is_within` one."""
     found: list[sa.ColumnElement[bool]] = []
     if is_within:
         found.append(stack.c.project_id == sa.bindparam('project'))
@@ -142,7 +143,7 @@ def _scope(is_within: bool, show_deleted: bool, show_nested: bool) -> list[sa.Co
 
 
 def _filters(wanted: StackFilter, hidden_tags: Sequence[str]) -> list[sa.ColumnElement[bool]]:
-    """The conditions of one request."""
+    """Return the conditions of one request."""
     found: list[sa.ColumnElement[bool]] = []
     if hidden_tags:
         found.append(~_has_any(hidden_tags))
@@ -170,7 +171,7 @@ def _has_any(tags: Iterable[str]) -> sa.ColumnElement[bool]:
 
 
 def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
-    """The columns to sort by, and whether ascending. Ties are broken by the id, in the same direction."""
+    """Return the columns to sort by, and whether ascending. Ties are broken by the id, in the same direction."""
     if not sort_keys:
         return [stack.c.created_at, stack.c.id], sort_dir == 'asc'
     keys: list[sa.ColumnElement[object]] = [
@@ -180,6 +181,6 @@ def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
 
 
 def count_live(tx: sa.Connection) -> int:
-    """The number of live root stacks of all projects, for operators: reads all rows of stacks."""
+    """Return the number of live root stacks of all projects, for operators: reads all rows of stacks."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(stack).where(
         stack.c.live == 1, stack.c.owner_id.is_(None), stack.c.departed.is_(None))).scalar_one())

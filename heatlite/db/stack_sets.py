@@ -39,7 +39,7 @@ def acts_by_token(tx: sa.Connection, stack_id: str) -> bool:
 
 
 def show(tx: sa.Connection, stack_id: str) -> StoredStack | None:
-    """The stack with this id, if it is a live stack set. By primary key; index: (stack_id, name)."""
+    """Return the stack with this id, if it is a live stack set. By primary key; index: (stack_id, name)."""
     is_set = tx.execute(sa.select(stack.c.id).where(
         stack.c.id == stack_id, stack.c.live == 1, stack.c.owner_id.is_(None), _IS_SET)).first()
     return None if is_set is None else stacks.get(tx, stack_id)

@@ -34,7 +34,7 @@ _OWNED_IDENTITIES = sa.select(*IDENTITY, stack.c.created_at).where(OWNED_BY)
 
 
 def tree(tx: sa.Connection, root_id: str, deleted: bool = False) -> list[Identity]:
-    """A root and all stacks below it, outer ones first. Index: (root_id, depth)."""
+    """Return a root and all stacks below it, outer ones first. Index: (root_id, depth)."""
     query = sa.select(*IDENTITY).where(stack.c.root_id == root_id)
     if not deleted:
         query = query.where(stack.c.live == 1)
@@ -83,8 +83,8 @@ def below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identit
 
 
 def paths(stack_id: str, nested: Iterable[Identity], path: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
-    """The path of each stack of a tree by its id. `nested`: the stacks below `stack_id`, outer ones first; `path`: its
-    own."""
+    """Return the path of each stack of a tree by its id. `nested`: the stacks below `stack_id`, outer ones first;
+    `path`: its own."""
     found = {stack_id: path}
     for each in nested:
         found[each.id] = (*found[str(each.owner_id)], str(each.parent_resource))
@@ -92,8 +92,8 @@ def paths(stack_id: str, nested: Iterable[Identity], path: tuple[str, ...] = ())
 
 
 def with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple[Identity | None, list[Identity]]:
-    """A stack, as `identity`, and its `descendants`. One SELECT. None where more than that is needed: for a stack that
-    is no root, with a `depth` of more than one.
+    """Return a stack, as `identity`, and its `descendants`. One SELECT. None where more than that is needed: for a
+    stack that is no root, with a `depth` of more than one.
 
     Indexes: primary key and (owner_id) for one level, (root_id, depth) for more.
     """
@@ -110,12 +110,13 @@ def family(stack_id: str, depth: int,
 
 
 def path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, ...]:
-    """The names of the resources that lead from the root to a stack; () for a root. One SELECT for each level."""
+    """Return the names of the resources that lead from the root to a stack; () for a root. One SELECT for each
+    level."""
     return whole_path(tx, nested)[1:]
 
 
 def whole_path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, ...]:
-    """The name of the root stack, then `path`. One SELECT for each level."""
+    """Return the name of the root stack, then `path`. One SELECT for each level."""
     names: list[str] = []
     at: StoredStack | Identity = nested
     while at.owner_id is not None:
@@ -128,7 +129,7 @@ def whole_path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, 
 
 
 def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | None:
-    """The live nested stack of a resource. Index: (owner_id)."""
+    """Return the live nested stack of a resource. Index: (owner_id)."""
     row = tx.execute(sa.select(*IDENTITY).where(
         stack.c.owner_id == stack_id, stack.c.parent_resource == resource_name, stack.c.live == 1)
         .order_by(stack.c.created_at.desc(), stack.c.id.desc()).limit(1)).first()
@@ -150,7 +151,7 @@ def is_busy(tx: sa.Connection, root_id: str, since: datetime) -> bool:
 
 
 def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]:
-    """Selects these stacks, deleted ones included, by id: parents poll for nested stacks that other engines drive.
+    """Select these stacks, deleted ones included, by id: parents poll for nested stacks that other engines drive.
 
     One SELECT for each 500, by primary key.
     """

@@ -143,7 +143,7 @@ ACCEPTED = ('action', 'status', 'reason', 'updated_at', 'started_at', 'generatio
 # --- one stack ---------------------------------------------------------------------------------------------
 
 def insert(tx: sa.Connection, new: StoredStack) -> None:
-    """Inserts a stack. Raises StackExists when a live stack of the project has this name. Insert its lease with it."""
+    """Insert a stack. Raises StackExists when a live stack of the project has this name. Insert its lease with it."""
     time = bulk.Times()
     values = {name: getattr(new, name) for name in NAMES}
     for name in JSON:
@@ -162,7 +162,7 @@ def insert(tx: sa.Connection, new: StoredStack) -> None:
 
 def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted: bool = False,
         for_update: bool = False) -> StoredStack | None:
-    """Selects by primary key; None also when the stack belongs to another project. `deleted`: includes deleted ones.
+    """Select by primary key; None also when the stack belongs to another project. `deleted`: includes deleted ones.
 
     Within a writer it raises ProjectMoves for a stack of a project that has left this cell.
     """
@@ -178,18 +178,19 @@ def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted
 
 
 def show(tx: sa.Connection, stack_id: str) -> StoredStack | None:
-    """Selects by primary key, deleted ones included. The caller checks access."""
+    """Select by primary key, deleted ones included. The caller checks access."""
     return get(tx, stack_id, deleted=True)
 
 
 def identity(tx: sa.Connection, stack_id: str) -> Identity | None:
-    """Selects by primary key, deleted ones included. The caller checks access."""
+    """Select by primary key, deleted ones included. The caller checks access."""
     row = tx.execute(_IDENTITY_BY_ID, {'stack_id': stack_id}).first()
     return None if row is None else Identity(*row)
 
 
 def project_of_users(tx: sa.Connection, user_project_id: str) -> str | None:
-    """The project of a stack whose own users live in that project; None: there is none. Index: (user_project_id)."""
+    """Return the project of a stack whose own users live in that project; None: there is none. Index:
+    (user_project_id)."""
     found = tx.execute(sa.select(stack.c.project_id).where(
         stack.c.user_project_id == user_project_id).limit(1)).scalar()
     return None if found is None else str(found)
@@ -209,7 +210,7 @@ def parameters(tx: sa.Connection, stack_id: str) -> Mapping[str, str] | None:
 
 
 def by_name(tx: sa.Connection, project_id: str | None, name: str) -> Identity | None:
-    """The oldest live stack of this name that belongs to the project, or whose users live in the project.
+    """Return the oldest live stack of this name that belongs to the project, or whose users live in the project.
 
     A caller without a project (None) finds nothing. Indexes: (project_id, name, live) and (user_project_id).
     """
@@ -235,7 +236,7 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 def accept(tx: sa.Connection, stack_id: str, *, action: Action, reason: str, now: datetime,
            status: Status = Status.IN_PROGRESS, keeps_revision: bool = False,
            **requested: Unpack[Requested]) -> StoredStack:
-    """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
+    """Store a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
     `requested`: the columns that the request changes, any of REQUESTED; all others stay, and `previous_template_id`
     becomes the last good one. `keeps_revision`: a `template_id` among them has the content of the present definition.
@@ -268,7 +269,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: Action, reason: str, now
 
 
 def next_revision(before: StoredStack) -> int | None:
-    """The number of the next definition of a stack; None for a nested stack, which has no revisions.
+    """Return the number of the next definition of a stack; None for a nested stack, which has no revisions.
 
     The present definition of a stack without a number gets 1 (`engine.reconcile.revisions`).
     """
@@ -276,7 +277,7 @@ def next_revision(before: StoredStack) -> int | None:
 
 
 def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) -> Revised:
-    """The columns `revision` and `outcome` when a request is accepted."""
+    """Return the columns `revision` and `outcome` when a request is accepted."""
     if has_definition:
         return {'revision': before.revision if keeps_revision else next_revision(before), 'outcome': None}
     if before.outcome is None and before.action not in revisions.DEFINING:
@@ -285,23 +286,23 @@ def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) ->
 
 
 def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
-    """Sets the project in the identity service in which the stack's own users live."""
+    """Set the project in the identity service in which the stack's own users live."""
     tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))
 
 
 def user_project(tx: sa.Connection, stack_id: str) -> str | None:
-    """The project in the identity service in which the stack's own users live; None without any."""
+    """Return the project in the identity service in which the stack's own users live; None without any."""
     found: str | None = tx.execute(sa.select(stack.c.user_project_id).where(stack.c.id == stack_id)).scalar()
     return found
 
 
 def set_user_project_of_tree(tx: sa.Connection, root_id: str, project_id: str | None) -> None:
-    """Sets it for a root and all stacks below it. Index: (root_id, depth)."""
+    """Set it for a root and all stacks below it. Index: (root_id, depth)."""
     tx.execute(stack.update().where(stack.c.root_id == root_id).values(user_project_id=project_id))
 
 
 def set_next_resource(tx: sa.Connection, stack_id: str, number: int) -> None:
-    """Raises the next number for resources to `number`; never lowers it."""
+    """Raise the next number for resources to `number`; never lowers it."""
     tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.next_resource < number)
                .values(next_resource=number))
 

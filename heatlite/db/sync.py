@@ -28,7 +28,7 @@ VERSION_TABLE = sa.Table('alembic_version', sa.MetaData(), sa.Column('version_nu
 
 
 def version(database: Database) -> str | None:
-    """The revision of the schema; None for an empty database. Raises DatabaseUnavailable."""
+    """Return the revision of the schema; None for an empty database. Raises DatabaseUnavailable."""
     with database.reader() as tx:
         if not sa.inspect(tx).has_table(VERSION_TABLE.name):
             return None
@@ -36,7 +36,7 @@ def version(database: Database) -> str | None:
 
 
 def up(database: Database) -> str:
-    """Creates or upgrades the schema and returns its version. Does nothing when it is up to date.
+    """Create or upgrade the schema and return its version. Does nothing when it is up to date.
 
     An empty database gets the tables at once, as the migrations would leave them (a test compares both).
     """
@@ -55,7 +55,7 @@ def up(database: Database) -> str:
 
 
 def upgrade(database: Database) -> None:
-    """Runs the missing revisions in order, each in a transaction of its own, while programs use the database.
+    """Run the missing revisions in order, each in a transaction of its own, while programs use the database.
 
     Raises Error for a database that is newer than this release, and when a table was in use for too long.
     """
@@ -76,7 +76,7 @@ class _InUse(exception.Error):
 
 
 def _migrate(database: Database, config: Config, revision: str) -> None:
-    """Runs one revision. Raises _InUse.
+    """Run one revision. Raises _InUse.
 
     A statement that waits for a table makes all later ones wait behind it, so it waits for a short time only.
     """
@@ -100,7 +100,7 @@ def _migrate(database: Database, config: Config, revision: str) -> None:
 
 
 def check(database: Database) -> None:
-    """Raises Error with advice unless this release supports the schema and the server.
+    """Raise Error with advice unless this release supports the schema and the server.
 
     It supports newer schemas, too: those of the next two releases have all that it uses (docs/operators/upgrade.rst).
     """

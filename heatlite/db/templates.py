@@ -46,7 +46,7 @@ _HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('file
 def insert(tx: sa.Connection, template_id: str, document: Mapping[str, object] | Encoded,
            environment: Mapping[str, object], files: Mapping[str, str] | None, now: datetime, *,
            stack_id: str | None = None, is_nested: bool = False) -> str:
-    """Inserts a template and returns `template_id`. Files that have no row yet get one with the template's id.
+    """Insert a template and return `template_id`. Files that have no row yet get one with the template's id.
 
     `is_nested`: the template of a nested stack, whose documents hold values that its parents received or computed.
     """
@@ -59,7 +59,7 @@ def insert(tx: sa.Connection, template_id: str, document: Mapping[str, object] |
 
 
 def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
-    """The id of the row of these files, locked until the end of `tx`: `remove` waits, and then sees the new
+    """Return the id of the row of these files, locked until the end of `tx`: `remove` waits, and then sees the new
     reference."""
     shared = files.id is not None and files.id != template_id       # its own id: a retry of the same transaction
     if shared and tx.execute(_HELD, {'files_id': files.id}).first() is not None:
@@ -70,7 +70,7 @@ def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
 
 
 def get(tx: sa.Connection, template_id: str) -> StoredTemplate:
-    """A template with its files. Raises LookupError: a stack's own templates exist as long as the stack does."""
+    """Return a template with its files. Raises LookupError: a stack's own templates exist as long as the stack does."""
     row = _row(tx, template_id)
     return _template(row, _read(tx, row.files_id))
 
@@ -82,7 +82,7 @@ def undecoded(tx: sa.Connection, template_id: str) -> StoredTemplate:
 
 
 def show(tx: sa.Connection, template_id: str) -> StoredTemplate:
-    """A template without its files. Raises LookupError."""
+    """Return a template without its files. Raises LookupError."""
     return _template(_row(tx, template_id), Files())
 
 
@@ -93,7 +93,7 @@ def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Store
 
 
 def environment(tx: sa.Connection, template_id: str) -> Mapping[str, object] | None:
-    """The environment of a template alone; None if there is no such template."""
+    """Return the environment of a template alone; None if there is no such template."""
     found = tx.execute(_ENVIRONMENT, {'template_id': template_id}).scalar_one_or_none()
     return None if found is None else codec.decode(found)
 
@@ -122,7 +122,7 @@ def _read(tx: sa.Connection, files_id: str | None) -> Files:
 
 
 def prune(tx: sa.Connection, stack_id: str) -> int:
-    """Removes templates of former requests that neither the stack nor its resources nor its revisions refer to; returns
+    """Remove templates of former requests that neither the stack nor its resources nor its revisions refer to; return
     how many."""
     used = set(tx.execute(sa.select(stack.c.template_id, stack.c.previous_template_id)
                           .where(stack.c.id == stack_id)).one())
@@ -135,7 +135,7 @@ def prune(tx: sa.Connection, stack_id: str) -> int:
 
 
 def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
-    """Removes templates, with the files that no other template shares; returns how many templates."""
+    """Remove templates, with the files that no other template shares; return how many templates."""
     wanted = list(template_ids)
     if not wanted:
         return 0

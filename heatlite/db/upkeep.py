@@ -38,7 +38,7 @@ OF_A_STACK = (resource_data, resource, event, signal, signal_error, snapshot, re
 
 
 def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None, batch: int = 20) -> int:
-    """Removes at most `batch` stacks deleted before `older_than`, with all their rows; returns how many.
+    """Remove at most `batch` stacks deleted before `older_than`, with all their rows; return how many.
 
     Call it, each time in a new transaction, until it returns 0. Index: (deleted_at).
     """
@@ -50,7 +50,7 @@ def purge(tx: sa.Connection, older_than: datetime, project_id: str | None = None
 
 
 def remove_tree(tx: sa.Connection, root_id: str) -> int:
-    """Removes a stack and all stacks below it, deleted ones included, with all their rows; returns how many.
+    """Remove a stack and all stacks below it, deleted ones included, with all their rows; return how many.
 
     The caller has locked the lease of the root. Index: (root_id, depth).
     """
@@ -60,7 +60,7 @@ def remove_tree(tx: sa.Connection, root_id: str) -> int:
 
 
 def _remove(tx: sa.Connection, found: Sequence[sa.Row[tuple[object, ...]]]) -> int:
-    """Removes stacks; `found`: their id, template_id, previous_template_id and credentials_id."""
+    """Remove stacks; `found`: their id, template_id, previous_template_id and credentials_id."""
     if not found:
         return 0
     ids = [row.id for row in found]
@@ -76,7 +76,7 @@ def _remove(tx: sa.Connection, found: Sequence[sa.Row[tuple[object, ...]]]) -> i
 
 
 def _unused(tx: sa.Connection, template_ids: set[str]) -> list[str]:
-    """The templates that no remaining stack refers to."""
+    """Return the templates that no remaining stack refers to."""
     wanted = list(template_ids)
     still = set(tx.execute(sa.select(stack.c.template_id).where(stack.c.template_id.in_(wanted))).scalars())
     return [each for each in wanted if each not in still]
@@ -91,7 +91,7 @@ def _remove_credentials(tx: sa.Connection, ids: Sequence[str]) -> None:
 
 
 def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
-    """Marks what is IN_PROGRESS as FAILED, in a stack and in all below it; returns the ids of the stacks that were.
+    """Mark what is IN_PROGRESS as FAILED, in a stack and in all below it; return the ids of the stacks that were.
 
     The owners of these stacks are fenced off. Raises Error, which asks for an id.
     """
