@@ -26,7 +26,7 @@ class AuditedCall(NamedTuple):
 
 
 def of(method: str, route: str | None, is_signed: bool = False) -> AuditedCall | None:
-    """What a request to a route, or an action of AWS's APIs, changes; None: nothing.
+    """Return what a request to a route, or an action of AWS's APIs, changes; None: nothing.
 
     Without a route - refused before it was found - the method decides; with `is_signed`, an API with AWS's signatures,
     where methods say nothing, it may be a change.

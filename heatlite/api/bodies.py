@@ -47,7 +47,7 @@ def preview_update_stack(body: Body, stack_id: str, limits: Limits, existing: bo
 
 
 def plan_create(body: Body, limits: Limits) -> messages.CreatePlan:
-    """Parses the body of a plan of a new stack: that of its create. An adoption cannot be planned."""
+    """Parse the body of a plan of a new stack: that of its create. An adoption cannot be planned."""
     fields, adopt = _creation(body, limits)
     if adopt is not None:
         raise exception.HTTPBadRequest(_('The adoption of a stack cannot be planned.'))
@@ -57,7 +57,7 @@ def plan_create(body: Body, limits: Limits) -> messages.CreatePlan:
 
 
 def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePlan:
-    """Parses the body of a plan of an update, which is the body of the update, or of a delete."""
+    """Parse the body of a plan of an update, which is the body of the update, or of a delete."""
     action = body.get('action', messages.UPDATE)
     refresh = boolean('refresh', body['refresh']) if body.get('refresh') is not None else None
     if action == messages.DELETE:
@@ -88,7 +88,7 @@ def _only_updates_refresh() -> exception.HeatException:
 
 
 def _plan_of_revision(body: Body, stack_id: str, refresh: bool | None) -> messages.CreatePlan:
-    """Parses the body of a plan of an update to the definition of a revision, which is all of its source."""
+    """Parse the body of a plan of an update to the definition of a revision, which is all of its source."""
     refused = [key for key in body if key in _OF_SOURCES]
     if refused:
         raise exception.HTTPBadRequest(
@@ -105,7 +105,7 @@ def validate_template(body: Body, limits: Limits, show_nested: bool,
 
 
 def ignored_errors(text: str | None) -> tuple[str, ...]:
-    """Parses the `ignore_errors` query value: a comma separated list of error codes."""
+    """Parse the `ignore_errors` query value: a comma separated list of error codes."""
     codes = tuple(text.split(',')) if text else ()
     unknown = [code for code in codes if code != SERVICE_UNAVAILABLE]
     if unknown:
@@ -153,7 +153,7 @@ class _Update(_Options, _Source):
 
 
 def _creation(body: Body, limits: Limits) -> tuple[_Creation, Mapping[str, object] | None]:
-    """Parses the body of a create: its fields, and the data of an adoption."""
+    """Parse the body of a create: its fields, and the data of an adoption."""
     options = _options(body)
     if 'converge' in body:
         raise exception.HTTPBadRequest(
@@ -206,7 +206,7 @@ def _converge(body: Body) -> bool | None:
 
 
 def _options(body: Body) -> _Options:
-    """Parses the common fields of create and update; None where the body has none."""
+    """Parse the common fields of create and update; None where the body has none."""
     found: _Options = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
     if body.get('timeout_mins') is not None:
         found['timeout_mins'] = natural('timeout_mins', body['timeout_mins'])
@@ -218,7 +218,7 @@ def _options(body: Body) -> _Options:
 
 
 def files(body: Body) -> Mapping[str, str]:
-    """The files of a request, by name. Raises InvalidField."""
+    """Return the files of a request, by name. Raises InvalidField."""
     found = body.get('files') or {}
     if not isinstance(found, Mapping) or not all(isinstance(text, str) for text in found.values()):
         raise exception.InvalidField('files', _('a map of names and texts'), type(found).__name__)
@@ -228,7 +228,7 @@ def files(body: Body) -> Mapping[str, str]:
 
 
 def _source(body: Body, limits: Limits, required: bool, over_stored: bool = False) -> _Source:
-    """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`.
+    """Parse the fields of `messages.Source`. Without a template: None, or an error if it is `required`.
 
     `over_stored`: the stored files of the stack count as well, so the engine looks for the environment files."""
     given = files(body)
@@ -252,7 +252,8 @@ def _source(body: Body, limits: Limits, required: bool, over_stored: bool = Fals
 
 
 def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, object]:
-    """The environment with the request's parameters merged over it; the latter alone if environment files are given."""
+    """Return the environment with the request's parameters merged over it; the latter alone if environment files are
+    given."""
     environment = {} if ignore else documents.environment(body.get('environment'), limits)
     given = template_format.check_size(dict(_parameters(body)), limits)
     merged = {**documents.section(environment, 'parameters'), **given}

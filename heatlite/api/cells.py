@@ -110,7 +110,7 @@ class Cells:
         return list(self._services.values())
 
     def chosen(self, request: Request) -> HandlerServices | None:
-        """The cell that an administrator names in the header; None: none is named. Raises HTTPBadRequest."""
+        """Return the cell that an administrator names in the header; None: none is named. Raises HTTPBadRequest."""
         name = request.headers.get(HEADER)
         if name is None or not request.context.is_admin:
             return None
@@ -120,7 +120,7 @@ class Cells:
         return self._services[name]
 
     def answered(self, request: Request, project_id: str | None, handler: Callable[[], T]) -> T:
-        """Returns `request.handled(handler)` with the services of the cell of that project.
+        """Return `request.handled(handler)` with the services of the cell of that project.
 
         An administrator's request for an object that is not there is made in the other cells, too, unless a message was
         sent: the URL has the project of the administrator. A change of a project that is being moved waits for the end
@@ -155,7 +155,7 @@ class Cells:
             return self._elsewhere(request, handler, error)
 
     def _elsewhere(self, request: Request, handler: Callable[[], T], missing: exception.HeatException) -> T:
-        """The answer of another cell; raises `missing` if none has the object."""
+        """Return the answer of another cell; raise `missing` if none has the object."""
         asked = request.services
         for services in self._services.values():
             if services is not asked and not request.has_called:
@@ -194,7 +194,7 @@ class Cells:
         return found
 
     def _owner(self, request: Request, project_id: str) -> str:
-        """The project whose stacks a request is about: users inside stacks have projects of their own."""
+        """Return the project whose stacks a request is about: users inside stacks have projects of their own."""
         if request.context.is_admin or request.conf.heat_stack_user_role not in request.context.roles:
             return project_id
         known: str | None = self._owners.get(project_id)
@@ -213,5 +213,5 @@ class Cells:
 
 def joined(home: HandlerServices, others: Mapping[str, Cell],
            hub: Callable[[Database], Hub] | None = None) -> HandlerServices:
-    """The services of the home cell, with those of the other cells beside them, if there are any."""
+    """Return the services of the home cell, with those of the other cells beside them, if there are any."""
     return Cells(home, others, hub).all[0] if others else home

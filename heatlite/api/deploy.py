@@ -43,7 +43,7 @@ refusal = faults.refusal
 
 def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None,
           table: Iterable[wsgi.Route] = routes.TABLE, others: Mapping[str, Cell] = NONE) -> Application:
-    """Builds the WSGI application of the REST API. Options are read only here and in handlers; opens no port.
+    """Build the WSGI application of the REST API. Options are read only here and in handlers; opens no port.
 
     `identity`: a layer that sets verified identity headers, instead of the one of `[paste_deploy] flavor`.
     `others`: the cells beside that of `database`.
@@ -62,7 +62,7 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
 
 def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer,
             description: Application) -> list[Layer]:
-    """The layers, outermost first. The order matters: versions before identity, identity before routes."""
+    """Return the layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
         AnswerHeaders,
@@ -87,7 +87,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
 
 
 def authentication(conf: cfg.ConfigOpts) -> Layer:
-    """The authentication layer of `[paste_deploy] flavor`. Raises Error for an unknown flavour."""
+    """Return the authentication layer of `[paste_deploy] flavor`. Raises Error for an unknown flavour."""
     match conf.paste_deploy.flavor or KEYSTONE:
         case None:
             return partial(_keystone, conf=conf)
@@ -141,7 +141,7 @@ def identity_url(conf: cfg.ConfigOpts) -> str | None:
 
 
 def _register_authtoken(conf: cfg.ConfigOpts) -> None:
-    """Registers the options of keystonemiddleware, which does so itself only when its layer is made."""
+    """Register the options of keystonemiddleware, which does so itself only when its layer is made."""
     from keystoneauth1 import exceptions, loading
     from keystonemiddleware import opts
     for group, found in opts.list_auth_token_opts():
@@ -154,7 +154,7 @@ def _register_authtoken(conf: cfg.ConfigOpts) -> None:
 
 
 def check_lists(conf: cfg.ConfigOpts) -> None:
-    """Raises Error, naming the option, for an entry that is not an address, network or host."""
+    """Raise Error, naming the option, for an entry that is not an address, network or host."""
     for name in ('template_fetch_allow', 'template_fetch_deny'):
         try:
             addresses.Networks(conf[name])
@@ -163,7 +163,7 @@ def check_lists(conf: cfg.ConfigOpts) -> None:
 
 
 def cross_origin(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layer for requests of pages of other sites; where [cors] names none, only for OPTIONS."""
+    """Return the layer for requests of pages of other sites; where [cors] names none, only for OPTIONS."""
     if not settings.is_used(conf, 'cors'):
         return [Preflight]
     from heatlite.api.middleware.origin import CrossOrigin  # loads the library, as `proxy` does
@@ -171,7 +171,7 @@ def cross_origin(conf: cfg.ConfigOpts) -> list[Layer]:
 
 
 def proxy(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layer that evaluates proxy headers; only if the operator has enabled it."""
+    """Return the layer that evaluates proxy headers; only if the operator has enabled it."""
     if not settings.is_used(conf, 'oslo_middleware'):
         return []
     from oslo_middleware import http_proxy_to_wsgi  # with all that the library offers it takes 7 MiB
@@ -182,7 +182,7 @@ def proxy(conf: cfg.ConfigOpts) -> list[Layer]:
 
 
 def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> Layer:
-    """The layer for /healthcheck, /readiness and /metrics, which need no identity."""
+    """Return the layer for /healthcheck, /readiness and /metrics, which need no identity."""
     beside: dict[str, Application] = {health.LIVE: health.live, health.READY: readiness.checks(database, engine)}
     if conf.metrics.api_enabled:
         beside['/metrics'] = metrics
@@ -190,13 +190,14 @@ def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> L
 
 
 def auditing(conf: cfg.ConfigOpts, is_signed: bool = False) -> list[Layer]:
-    """The layer of the audit trail; only if the operator has asked for one."""
+    """Return the layer of the audit trail; only if the operator has asked for one."""
     trail = audit.of(conf, 'api')
     return [] if trail is None else [partial(Audit, trail=trail, is_signed=is_signed)]
 
 
 def rates(conf: cfg.ConfigOpts, is_change: Callable[[WSGIEnvironment], bool]) -> list[Layer]:
-    """The layer that limits the requests of a project, counted for this process; only if the operator sets a limit."""
+    """Return the layer that limits the requests of a project, counted for this process; only if the operator sets a
+    limit."""
     requests, changes = (Rate(most) if most else None for most in (conf.rate_limits.requests, conf.rate_limits.changes))
     if requests is None and changes is None:
         return []
@@ -204,7 +205,8 @@ def rates(conf: cfg.ConfigOpts, is_change: Callable[[WSGIEnvironment], bool]) ->
 
 
 def console(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layer of the web console; only if the operator has enabled it. Raises Error where no user could log in."""
+    """Return the layer of the web console; only if the operator has enabled it. Raises Error where no user could log
+    in."""
     if not conf.console.enabled:
         return []
     # Imported here: a service without the console does not load it.

@@ -20,7 +20,8 @@ DEPLOYMENTS = 'deployments'             # key of the metadata of a server: its d
 
 
 def without_logins(config: Mapping[str, object]) -> dict[str, object]:
-    """A config as clients see it, without the values of its inputs that give access, also where it repeats them."""
+    """Return a config as clients see it, without the values of its inputs that give access, also where it repeats
+    them."""
     given = config.get('inputs')
     if not isinstance(given, list) or not any(map(_gives_access, given)):
         return dict(config)
@@ -31,7 +32,7 @@ def without_logins(config: Mapping[str, object]) -> dict[str, object]:
 
 
 def metadata_without_logins(metadata: Mapping[str, object]) -> Mapping[str, object]:
-    """The metadata of a server without the logins in its deployed configs."""
+    """Return the metadata of a server without the logins in its deployed configs."""
     deployed = metadata.get(DEPLOYMENTS)
     if not isinstance(deployed, list):
         return metadata

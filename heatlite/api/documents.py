@@ -20,7 +20,7 @@ from heatlite.language import template as templates
 
 
 def template(body: Mapping[str, object], limits: Limits) -> tuple[Mapping[str, object] | None, str | None]:
-    """The document and, if it was sent as text, the text. Both None if the body has no template."""
+    """Return the document and, if it was sent as text, the text. Both None if the body has no template."""
     given = body.get('template')
     if given is None:
         url = body.get('template_url')
@@ -38,7 +38,7 @@ def template(body: Mapping[str, object], limits: Limits) -> tuple[Mapping[str, o
 
 
 def _checked(body: Mapping[str, object], limits: Limits, sent: bytes | None) -> Mapping[str, object]:
-    """Checks a template sent as data: limits the length of its JSON, its depth and its expansion. `sent`: the text of
+    """Check a template sent as data: limit the length of its JSON, its depth and its expansion. `sent`: the text of
     the body that it is a part of."""
     if limits.max_size >= 0 and (sent is None or json_bounds.most_characters(sent) > limits.max_size):
         size = len(json.dumps(body))
@@ -51,7 +51,7 @@ def _checked(body: Mapping[str, object], limits: Limits, sent: bytes | None) -> 
 
 
 def environment(value: object, limits: Limits) -> dict[str, object]:
-    """The sections of a map or a text; None is an empty environment."""
+    """Return the sections of a map or a text; None is an empty environment."""
     try:
         return environments.read(value, limits)
     except ValueError as error:
@@ -59,12 +59,12 @@ def environment(value: object, limits: Limits) -> dict[str, object]:
 
 
 def section(environment: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """A section of an environment that is a map; empty without it."""
+    """Return a section of an environment that is a map; empty without it."""
     return mapping(environment.get(name))
 
 
 def adopt_data(value: object, limits: Limits) -> Mapping[str, object]:
-    """Parses an export document; it must have a `template` that is a map."""
+    """Parse an export document; it must have a `template` that is a map."""
     if not isinstance(value, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('adopt_stack_data is not a text.'))
     try:
@@ -89,7 +89,7 @@ def _fetch(url: object) -> str:
 
 
 def emptied(template: Mapping[str, object]) -> dict[str, object]:
-    """The template shown for a deleted stack: its version, and no resources."""
+    """Return the template shown for a deleted stack: its version, and no resources."""
     hot = 'heat_template_version' in template
     kept = {key: template[key] for key in template_format.VERSION_KEYS if key in template}
     return {**kept, 'resources' if hot else 'Resources': {}}

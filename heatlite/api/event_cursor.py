@@ -41,7 +41,8 @@ class EventCursor:
         return self._gaps[0].first - 1 if self._gaps else self.top
 
     def wanted(self, now: float) -> list[Span]:
-        """The spans in which numbers may still appear; at most MOST_SPANS, which may then include numbers read."""
+        """Return the spans in which numbers may still appear; at most MOST_SPANS, which may then include numbers
+        read."""
         self._gaps = [gap for gap in self._gaps if gap.until > now]
         if len(self._gaps) <= MOST_SPANS:
             return [(gap.first, gap.last) for gap in self._gaps]
@@ -52,7 +53,7 @@ class EventCursor:
         return [number for number in numbers if self._place(number) is not None]
 
     def fill(self, number: int) -> None:
-        """A missing number was read."""
+        """Note that a missing number was read."""
         place = self._place(number)
         if place is None:
             return
@@ -67,7 +68,7 @@ class EventCursor:
             self.advance(number, now)
 
     def advance(self, number: int, now: float) -> None:
-        """The next number above `top` was read; those in between are missing."""
+        """Note that the next number above `top` was read; those in between are missing."""
         if number > self.top + 1:
             self._gaps.append(_Gap(self.top + 1, number - 1, now + GAP_TIMEOUT))
             del self._gaps[:-MOST_MISSING]

@@ -90,7 +90,8 @@ class Hub:
     def listen(self, scope: StreamScope, render: Render, position: int | None = None, seconds: float | None = None,
                is_stopping: Callable[[], bool] | None = None,
                is_left: Callable[[], bool] | None = None) -> EventListener:
-        """A new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the option.
+        """Return a new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the
+        option.
 
         `is_stopping`: whether the server is about to stop; only the built-in one has it, others give each listener a
         thread. `is_left`: whether its events are in another cell by now; asked at each heartbeat.
@@ -132,7 +133,7 @@ class Hub:
         return self._counts.total()
 
     def look(self) -> int:
-        """Reads what is new, once, and hands it out; the number of events."""
+        """Read what is new, once, and hand it out; the number of events."""
         cursor, now = self._cursor, self.clock()
         if cursor is None:
             return 0
@@ -183,7 +184,7 @@ class Hub:
         return found
 
     def _is_over(self) -> bool:
-        """Ends the reading without listeners; wakes all of them when their server stops."""
+        """End the reading without listeners; wake all of them when their server stops."""
         with self._lock:
             if not self.count:
                 self._is_running, self._cursor = False, None
@@ -267,7 +268,7 @@ class EventListener:
         self._flag.set()
 
     def close(self) -> None:
-        """Called by servers when the answer is over, or its client is."""
+        """End it; servers call it when the answer is over, or its client is."""
         self._hub.leave(self)
 
     def __iter__(self) -> Iterator[bytes]:
@@ -308,8 +309,8 @@ class EventListener:
         return b''.join(parts)
 
     def _replay(self) -> bytes:
-        """The next page of earlier events, or a new position where none of them are of this listener; empty at the end.
-        Each statement reads SPAN events of others at most, however far back the position is."""
+        """Return the next page of earlier events, or a new position where none of them are of this listener; empty at
+        the end. Each statement reads SPAN events of others at most, however far back the position is."""
         position, scope, end = self._position or 0, self.scope, self._top
         with self._hub.database.reader() as tx:
             if scope.project_id is not None:

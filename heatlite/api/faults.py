@@ -50,7 +50,7 @@ class FaultDocument(TypedDict):
 
 
 def document(error: BaseException, debug: bool = False) -> FaultDocument:
-    """The fault document of an error. The message of a foreign error is omitted."""
+    """Return the fault document of an error. The message of a foreign error is omitted."""
     own = isinstance(error, exception.HeatException)
     code = error.http_code if isinstance(error, exception.HeatException) else 500
     inner: dict[str, object] = {'type': wire_name(error), 'traceback': None}
@@ -63,12 +63,12 @@ def document(error: BaseException, debug: bool = False) -> FaultDocument:
 
 
 def wire_name(error: BaseException) -> str:
-    """The class name; a class may have another one on the wire (`wire_name`)."""
+    """Return the class name; a class may have another one on the wire (`wire_name`)."""
     return getattr(error, 'wire_name', None) or type(error).__name__
 
 
 def response(error: BaseException, debug: bool = False) -> webob.Response:
-    """Renders an error. Logs internal errors here, once, with their traceback; unavailable services in one line."""
+    """Render an error. Logs internal errors here, once, with their traceback; unavailable services in one line."""
     found = document(error, debug)
     if found['code'] == 500:
         LOG.error('Unexpected %s while answering a request: %s', type(error).__name__, error,
@@ -82,7 +82,7 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
 
 
 def headers(error: BaseException, status: int) -> dict[str, str]:
-    """The headers of the answer to an error."""
+    """Return the headers of the answer to an error."""
     found = {}
     allowed = getattr(error, 'allowed_methods', None)
     if allowed:
@@ -93,7 +93,7 @@ def headers(error: BaseException, status: int) -> dict[str, str]:
 
 
 def log_unserved(error: BaseException) -> None:
-    """Logs that a service which a request needs is away: seldom, since all requests fail then."""
+    """Log that a service which a request needs is away: seldom, since all requests fail then."""
     if isinstance(error, exception.DatabaseUnavailable):
         outages.away(outages.DATABASE, error)
     else:

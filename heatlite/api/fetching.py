@@ -32,7 +32,8 @@ class Shares:
 
     @contextmanager
     def one(self, project: str, most: int) -> Iterator[None]:
-        """Raises HTTPServiceUnavailable if `most` are under way for the project."""
+        """Count a text as under way within the block. Raises HTTPServiceUnavailable if `most` are under way for the
+        project."""
         with self._lock:
             if self._counts.count(project) >= most:
                 raise exception.HTTPServiceUnavailable(_('Too many templates are being fetched for this project.'))
@@ -48,7 +49,7 @@ SHARES = Shares()
 
 
 def template(url: str) -> str:
-    """The text at a URL. Raises URLFetchError, HTTPServiceUnavailable."""
+    """Return the text at a URL. Raises URLFetchError, HTTPServiceUnavailable."""
     caller = context.get_current()
     most = MOST_AT_ONCE_GREEN if runtime.is_cooperative() else MOST_AT_ONCE
     with SHARES.one(getattr(caller, 'project_id', None) or '', most):

@@ -43,7 +43,7 @@ def _may_see(req: Request, stack: stacks.Identity | stacks.StoredStack) -> bool:
 
 
 def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> str | None:
-    """The project whose objects a list shows; None: all projects.
+    """Return the project whose objects a list shows; None: all projects.
 
     All lists call it: no other code widens their scope. Administrators see all projects. `everywhere`: the caller
     requests all projects, which the policy `rule` must allow, for administrators too. Raises Forbidden.
@@ -64,7 +64,7 @@ def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> st
 
 
 def own_project(req: Request) -> str:
-    """The caller's project. Raises Forbidden for a caller without one: None would mean all projects."""
+    """Return the caller's project. Raises Forbidden for a caller without one: None would mean all projects."""
     if not req.context.project_id:
         raise exception.HTTPForbidden(faults.FORBIDDEN)
     return req.context.project_id
@@ -75,7 +75,7 @@ def unknown(stack_name: str) -> exception.EntityNotFound:
 
 
 def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stacks.Identity:
-    """The stack of a URL, deleted ones included. One SELECT."""
+    """Return the stack of a URL, deleted ones included. One SELECT."""
     return visible(req, stacks.identity(tx, stack_id), stack_name)
 
 
@@ -98,7 +98,8 @@ def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, 
 
 def _tree(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, found: stacks.Identity | None,
           below: list[stacks.Identity]) -> tuple[stacks.Identity, list[stacks.Identity]]:
-    """What does not exist and what the caller may not see take the same statements."""
+    """Return the stack and those below it: what does not exist and what the caller may not see take the same
+    statements."""
     if depth <= 1 or (found is not None and found.name == stack_name and _may_see(req, found)):
         return visible(req, found, stack_name), below
     top = stack(req, tx, stack_name, stack_id)
@@ -114,7 +115,7 @@ def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> 
 
 
 def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> stacks.Identity:
-    """Looks up by id if the text is one, deleted stacks included; else, or if not found, by name in the caller's
+    """Look up by id if the text is one, deleted stacks included; else, or if not found, by name in the caller's
     project."""
     if _UUID.match(text):
         found = stacks.identity(tx, text)
@@ -131,7 +132,7 @@ def url(req: Request, stack: stacks.Identity | stacks.StoredStack) -> str:
 
 
 def fresh_outputs(req: Request, stack: stacks.StoredStack) -> list[Mapping[str, object]]:
-    """The stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
+    """Return the stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
     meanwhile."""
     stored = list(stack.outputs or ())
     running = stack.status == Status.IN_PROGRESS and stack.action != Action.DELETE
@@ -153,7 +154,7 @@ def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
 
 
 def _read_now(req: Request, message: messages.Message) -> object:
-    """Calls an engine. None when no engine is up or the call fails: callers then show the stored values."""
+    """Call an engine. None when no engine is up or the call fails: callers then show the stored values."""
     if not _engine_is_up(req):
         return None
     try:

@@ -23,8 +23,8 @@ class JsonText(str):
 
 
 def write_all(values: Iterable[object]) -> str:
-    """The JSON of the members of a list. Those that are `JsonText` are taken as they are, others are written together:
-    each one by itself takes half as long again."""
+    """Return the JSON of the members of a list. Those that are `JsonText` are taken as they are, others are written
+    together: each one by itself takes half as long again."""
     texts: list[str] = []
     for is_written, run in groupby(values, lambda value: isinstance(value, JsonText)):
         if is_written:
@@ -35,7 +35,7 @@ def write_all(values: Iterable[object]) -> str:
 
 
 def read(text: bytes) -> object:
-    """Parses a value. Raises HTTPBadRequest with the parser's message, which never quotes the text."""
+    """Parse a value. Raises HTTPBadRequest with the parser's message, which never quotes the text."""
     try:
         written = text.decode('utf-8')
         found = _DECODER.decode(written)

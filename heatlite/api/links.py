@@ -12,7 +12,7 @@ REMEMBERED = 5_000              # names and ids whose form in a URL is kept: a l
 
 @functools.lru_cache(REMEMBERED)
 def quoted(text: str) -> str:
-    """A name or id as a part of a path."""
+    """Return a name or id as a part of a path."""
     return quote(text, '')
 
 
@@ -21,12 +21,12 @@ def stack_url(base: str, project_id: str, name: str, stack_id: str) -> str:
 
 
 def resource_url(stack: str, resource_name: str) -> str:
-    """The URL of a resource. `stack`: the stack's URL."""
+    """Return the URL of a resource. `stack`: the stack's URL."""
     return f'{stack}/resources/{quoted(resource_name)}'
 
 
 def event_url(resource: str, event_id: str) -> str:
-    """The URL of an event. `resource`: the resource's URL; the id is a UUID."""
+    """Return the URL of an event. `resource`: the resource's URL; the id is a UUID."""
     return f'{resource}/events/{event_id}'
 
 
@@ -35,6 +35,6 @@ def link(href: str, rel: str = 'self') -> Link:
 
 
 def next_page(path_url: str, query: Mapping[str, list[str]], marker: str) -> Link:
-    """The link to the next page: the same request, continued after `marker`."""
+    """Return the link to the next page: the same request, continued after `marker`."""
     pairs = [(key, value) for key, values in query.items() if key != 'marker' for value in values]
     return link(f'{path_url}?{urlencode([*pairs, ("marker", marker)])}', 'next')

@@ -26,7 +26,7 @@ _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'pa
 
 def environment(stored: Mapping[str, object], document: Mapping[str, object],
                 is_sealed: bool = False, mask: Mask | None = None) -> dict[str, object]:
-    """`stored` with every section and without secrets.
+    """Return `stored` with every section and without secrets.
 
     `document`: the template that declares the parameters; files that serve as its types are added to the registry, as
     in Heat. `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters. `mask`: that of
@@ -49,7 +49,7 @@ def environment(stored: Mapping[str, object], document: Mapping[str, object],
 
 
 def template(document: Mapping[str, object], stored: Mapping[str, object]) -> Mapping[str, object]:
-    """The template as its author wrote it; hidden values in that of a nested stack are masked.
+    """Return the template as its author wrote it; hidden values in that of a nested stack are masked.
 
     `stored`: the environment.
     """
@@ -58,17 +58,18 @@ def template(document: Mapping[str, object], stored: Mapping[str, object]) -> Ma
 
 
 def of_stored(stored: templates.StoredTemplate) -> Mask:
-    """The mask of the documents of a stack: hides values that its author wrote as defaults as well."""
+    """Return the mask of the documents of a stack: hides values that its author wrote as defaults as well."""
     return masking.of_documents(stored.document, stored.environment)
 
 
 def export(data: Mapping[str, object]) -> dict[str, object]:
-    """An export document without secrets, nested ones included: for snapshots, and for all callers but admins."""
+    """Return an export document without secrets, nested ones included: for snapshots, and for all callers but
+    admins."""
     return _export(data, Mask(_secrets(data)), is_nested=False)
 
 
 def _secrets(data: Mapping[str, object]) -> Iterator[object]:
-    """The secrets of all resources of the tree; in an old snapshot, which does not mark them, all data are."""
+    """Yield the secrets of all resources of the tree; in an old snapshot, which does not mark them, all data are."""
     for each in _resources(data):
         if 'template' in each:
             yield from _secrets(each)
@@ -83,7 +84,7 @@ def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
 
 
 def _redacted(resource: Mapping[str, object], kept: Iterable[str]) -> Iterable[str]:
-    """The names of the secret data of a resource; without a list of them all that are `kept`."""
+    """Return the names of the secret data of a resource; without a list of them all that are `kept`."""
     names = resource.get(REDACTED, kept)
     return names if isinstance(names, Iterable) else ()
 
@@ -120,7 +121,7 @@ def _resource(each: Mapping[str, object], mask: Mask) -> dict[str, object]:
 
 
 def complete(data: Mapping[str, object]) -> dict[str, object]:
-    """An export document with all its values, for callers who may adopt it, without internal keys."""
+    """Return an export document with all its values, for callers who may adopt it, without internal keys."""
     shown = {name: value for name, value in data.items() if name != REDACTED}
     stored, found = data.get('environment'), data.get('resources')
     if isinstance(stored, Mapping):
@@ -133,14 +134,15 @@ def complete(data: Mapping[str, object]) -> dict[str, object]:
 
 
 def of_parameters(tx: Connection, stack: stacks.Identity) -> Mask:
-    """The mask of a stack's parameters. One small SELECT, and another one if something is, or may be, hidden."""
+    """Return the mask of a stack's parameters. One small SELECT, and another one if something is, or may be, hidden."""
     if stack.owner_id is None and HIDDEN not in (stacks.parameters(tx, stack.id) or {}).values():
         return masking.NOTHING
     return of_stored(templates.show(tx, stack.template_id))
 
 
 def of_resource(tx: Connection, stack: stacks.Identity, row: resources.ShownResource | None = None) -> Mask:
-    """The mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One SELECT."""
+    """Return the mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One
+    SELECT."""
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 
 

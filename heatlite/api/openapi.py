@@ -164,7 +164,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
 # --- the document ----------------------------------------------------------------------------------------
 
 def document(table: Iterable[Route], base: str = '/v1') -> Json:
-    """The whole description. `base`: the prefix of the paths, for the requesting client."""
+    """Return the whole description. `base`: the prefix of the paths, for the requesting client."""
     paths: dict[str, Json] = {}
     for route in table:
         for path, part in _spelled_out(route.path):
@@ -183,7 +183,8 @@ def document(table: Iterable[Route], base: str = '/v1') -> Json:
 
 @functools.cache
 def shapes() -> dict[str, Json]:
-    """The shapes as JSON schemas: `closed` written out, references made absolute. Read once: not to be changed."""
+    """Return the shapes as JSON schemas: `closed` written out, references made absolute. Read once: not to be
+    changed."""
     text = package_files.files('heatlite.api').joinpath('shapes.yaml').read_text(encoding='utf-8')
     loaded = yaml.load(text, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
     return {name: _schema(shape) for name, shape in loaded.items()}

@@ -16,7 +16,7 @@ _SHOWN = 100                # characters of a header that is refused
 
 
 def wanted_tags(req: Request) -> tuple[str, ...] | None:
-    """The tags of the request's header; None: no header, or any tag will do. Raises HTTPBadRequest.
+    """Return the tags of the request's header; None: no header, or any tag will do. Raises HTTPBadRequest.
 
     Weak tags are left out, since they never match: a request with no others gets (), which no definition has.
     """

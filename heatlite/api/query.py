@@ -25,11 +25,11 @@ class Query:
         self._values = values
 
     def __iter__(self) -> Iterator[str]:
-        """The keys, in the order of the query."""
+        """Return the keys, in the order of the query."""
         return iter(self._values)
 
     def text(self, key: str) -> str | None:
-        """The value of a key; None when absent or empty."""
+        """Return the value of a key; None when absent or empty."""
         return self._values.get(key, [''])[-1] or None
 
     def texts(self, key: str) -> tuple[str, ...]:
@@ -37,26 +37,26 @@ class Query:
         return tuple(value for value in self._values.get(key, ()) if value)
 
     def boolean(self, key: str, default: bool = False) -> bool:
-        """A boolean. An empty value is an error."""
+        """Return a boolean. An empty value is an error."""
         return boolean(key, self._values[key][-1]) if key in self._values else default
 
     def boolean_or_empty(self, key: str) -> bool:
-        """A boolean. An empty value counts as absent."""
+        """Return a boolean. An empty value counts as absent."""
         return boolean(key, self.text(key) or 'false')
 
     def natural(self, key: str) -> int | None:
-        """A non-negative integer. An empty value counts as absent."""
+        """Return a non-negative integer. An empty value counts as absent."""
         value = self.text(key)
         return None if value is None else natural(key, value)
 
     def limit(self) -> int | None:
-        """The value of `limit`; one beyond any list's length means no limit: clients send the largest number they
-        have."""
+        """Return the value of `limit`; one beyond any list's length means no limit: clients send the largest number
+        they have."""
         value = self.text('limit')
         return None if value is None or (_NATURAL.match(value) and _is_too_large(value)) else natural('limit', value)
 
     def natural_or_error(self, key: str, default: int = 0) -> int:
-        """A non-negative integer. An empty value is an error."""
+        """Return a non-negative integer. An empty value is an error."""
         return natural(key, self._values[key][-1]) if key in self._values else default
 
     def tags(self, key: str) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Query:
 
 
 def boolean(key: str, value: object) -> bool:
-    """Parses `true` or `false` in any case, or a JSON boolean."""
+    """Parse `true` or `false` in any case, or a JSON boolean."""
     if isinstance(value, bool):
         return value
     lowered = value.lower() if isinstance(value, str) else None
@@ -85,7 +85,7 @@ def boolean(key: str, value: object) -> bool:
 
 
 def natural(key: str, value: object) -> int:
-    """Parses a non-negative integer in its canonical form that fits a column."""
+    """Parse a non-negative integer in its canonical form that fits a column."""
     written = value if isinstance(value, str) else str(value) if type(value) is int else ''
     if _NEGATIVE.match(written):
         raise exception.HTTPBadRequest(
@@ -97,7 +97,7 @@ def natural(key: str, value: object) -> int:
 
 
 def decimal(key: str, written: str) -> int:
-    """Parses decimal digits, as many as a column takes."""
+    """Parse decimal digits, as many as a column takes."""
     if _is_too_large(written):
         raise exception.HTTPBadRequest(
             _("Value '%(value)s' is too large for '%(key)s', which is at most %(most)s.")
@@ -110,7 +110,8 @@ def _is_too_large(written: str) -> bool:
 
 
 def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str | None:
-    """A field of a body: a text of at most `most` characters, the size of its column; None when absent or null."""
+    """Return a field of a body: a text of at most `most` characters, the size of its column; None when absent or
+    null."""
     value = body.get(key)
     if value is None:
         return None
@@ -122,7 +123,7 @@ def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str |
 
 
 def tags(value: object, key: str = 'tags') -> tuple[str, ...]:
-    """Parses a comma separated text or a list of texts; an empty text is an empty list."""
+    """Parse a comma separated text or a list of texts; an empty text is an empty list."""
     if isinstance(value, str):
         found = value.split(',') if value else []
     elif isinstance(value, list) and all(isinstance(tag, str) and ',' not in tag for tag in value):

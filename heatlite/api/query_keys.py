@@ -41,7 +41,7 @@ PATTERN: Json = {'type': 'string', 'description': 'Regular expression, matched a
 
 
 def _many(kind: Json = TEXT) -> Json:
-    """The schema of a repeatable key."""
+    """Return the schema of a repeatable key."""
     return {'type': 'array', 'items': kind}
 
 

@@ -11,7 +11,7 @@ from heatlite.rpc.client import EngineClient
 
 
 def checks(database: Database, engine: EngineClient) -> Readiness:
-    """The checks. `engine`: the client; without a broker, none is checked."""
+    """Return the checks. `engine`: the client; without a broker, none is checked."""
     def found() -> list[engines.Engine]:
         with database.reader() as tx:
             return engines.page(tx)

@@ -17,7 +17,8 @@ PIECE_TEXT = 1_048_576          # characters of items that are JSON already, aft
 
 
 def render(answer: object, status: int) -> webob.Response:
-    """The response for what a handler returned: one of heatlite.api.results, a response, or an object for JSON."""
+    """Return the response for what a handler returned: one of heatlite.api.results, a response, or an object for
+    JSON."""
     match answer:
         case webob.Response():
             return answer
@@ -42,8 +43,8 @@ def render(answer: object, status: int) -> webob.Response:
 
 
 def _pieces(answer: StreamedList) -> Iterator[bytes]:
-    """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
-    second.)"""
+    """Yield the JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half
+    a second.)"""
     begin, waiting = f'{{{json_text.write(answer.key)}: [', iter(answer.items)      # `begin`: of what is sent next
     while piece := _piece(waiting):
         yield (begin + json_text.write_all(piece)).encode('ascii')
@@ -55,7 +56,7 @@ def _pieces(answer: StreamedList) -> Iterator[bytes]:
 
 
 def _piece(waiting: Iterator[object]) -> list[object]:
-    """The next items that are sent at once."""
+    """Return the next items that are sent at once."""
     found, size = list[object](), 0
     for item in islice(waiting, PIECE):
         found.append(item)

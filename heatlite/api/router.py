@@ -49,7 +49,7 @@ class Router:
         self._known = lru_cache(KNOWN)(self._matched)           # clients that wait ask for the same path again
 
     def _mapper(self, length: int, last_name: str) -> routing.Mapper:
-        """The mapper of the paths of the table that may match one with this length and last name."""
+        """Return the mapper of the paths of the table that may match one with this length and last name."""
         made = routing.Mapper(explicit=True)
         made.minimization = False
         for path, methods in self._paths.items():
@@ -82,7 +82,7 @@ class Router:
         return answer(environ, start_response)
 
     def match(self, method: str, path: str) -> wsgi.RouteMatch | None:
-        """The route of a request, and the values of its path, which may not be changed."""
+        """Return the route of a request, and the values of its path, which may not be changed."""
         return self._known(method, path) if len(path) <= LONGEST else self._matched(method, path)
 
     def _matched(self, method: str, path: str) -> wsgi.RouteMatch | None:
@@ -93,7 +93,7 @@ class Router:
         return wsgi.RouteMatch(self._paths[line.routepath][method], MappingProxyType(values))
 
     def _unmatched(self, path: str, method: str) -> webob.Response:
-        """The answer if no route has this method: 204 to OPTIONS, 405 to others, 404 for an unknown path."""
+        """Return the answer if no route has this method: 204 to OPTIONS, 405 to others, 404 for an unknown path."""
         allowed: dict[str, None] = {}
         for line in self._mapper_of(path).matchlist:
             if line.match(path):
@@ -106,7 +106,7 @@ class Router:
 
 
 def _length(path: str) -> int:
-    """The number of names in a path. A slash at its end counts for nothing."""
+    """Return the number of names in a path. A slash at its end counts for nothing."""
     return path.removesuffix('/').count('/')
 
 

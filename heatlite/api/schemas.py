@@ -55,7 +55,7 @@ class ListStacks:
 
     @classmethod
     def parse(cls, query: Query, within_project: bool = False) -> Self:
-        """Parses the query. `within_project`: ignores `global_tenant`. Raises HTTPBadRequest, naming the key."""
+        """Parse the query. `within_project`: ignores `global_tenant`. Raises HTTPBadRequest, naming the key."""
         return cls(
             limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(STACK_SORT_KEYS[key] for key in query.texts('sort_keys') if key in STACK_SORT_KEYS),
@@ -79,7 +79,7 @@ class ListEvents:
 
     @classmethod
     def parse(cls, query: Query, deepest: int) -> Self:
-        """Parses the query. `deepest`: the maximum of `nested_depth`."""
+        """Parse the query. `deepest`: the maximum of `nested_depth`."""
         return cls(
             limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(EVENT_SORT_KEYS[key] for key in query.texts('sort_keys') if key in EVENT_SORT_KEYS),
@@ -96,7 +96,7 @@ class ListResources:
 
     @classmethod
     def parse(cls, query: Query, deepest: int) -> Self:
-        """Parses the query. Raises HTTPBadRequest also for unknown keys."""
+        """Parse the query. Raises HTTPBadRequest also for unknown keys."""
         unknown = [key for key in query if key not in RESOURCE_FILTERS
                    and key not in ('nested_depth', 'with_detail')]
         if unknown:
@@ -130,7 +130,7 @@ def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[str, ...
 
 
 def split_states(columns: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
-    """Splits `CREATE_COMPLETE` as a status into status COMPLETE and action CREATE; each part widens its own filter.
+    """Split `CREATE_COMPLETE` as a status into status COMPLETE and action CREATE; each part widens its own filter.
 
     A value without a status word selects nothing.
     """

@@ -40,7 +40,7 @@ SECRET = ('parameters', 'overrides')                # hidden if the members' tem
 
 
 def create(body: Body, limits: Limits, places: RegionsAndProjects) -> messages.CreateStack:
-    """Raises HTTPBadRequest. `places`: for a query."""
+    """Parse the body of a create. Raises HTTPBadRequest. `places`: for a query."""
     _check_keys(body, KEYS | {'name'})
     name = body.get('name')
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
@@ -57,7 +57,7 @@ def create(body: Body, limits: Limits, places: RegionsAndProjects) -> messages.C
 
 def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limits,
            places: RegionsAndProjects) -> messages.UpdateStack:
-    """Parses the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
+    """Parse the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
     _check_keys(body, KEYS)
     given = _given(body, limits, places)
     whole = {**_of_stack(body), 'template': _document({**stored, **given})}
@@ -80,7 +80,7 @@ class StackSetSettings(TypedDict):
 
 
 def settings(stored: Mapping[str, object]) -> StackSetSettings:
-    """The settings of a set, from the parameters of its stack as they are stored.
+    """Return the settings of a set, from the parameters of its stack as they are stored.
 
     Raises ValueError for those of another stack, which has a resource of the type under the same name."""
     found = {**DEFAULTS, **{name: stored[name] for name in KINDS if name in stored}}
@@ -96,7 +96,7 @@ def settings(stored: Mapping[str, object]) -> StackSetSettings:
 
 
 def merged(stored: Mapping[str, object], message: messages.Source) -> StackSetSettings:
-    """The settings of a set after a create or an update."""
+    """Return the settings of a set after a create or an update."""
     return settings({**stored, **message.environment['parameters']})
 
 
@@ -106,12 +106,12 @@ def hides(template: str) -> bool:
 
 
 def named(member: Mapping[str, object]) -> str:
-    """The name of a member in its set."""
+    """Return the name of a member in its set."""
     return str(member.get('name') or member.get('region_name') or '')
 
 
 def _document(document: Mapping[str, object]) -> dict[str, object]:
-    """The template of the stack that a set with these settings is."""
+    """Return the template of the stack that a set with these settings is."""
     is_hidden = hides(str(document['template']))
     names = [name for name in KINDS if document[name] != '']
     return {
@@ -135,7 +135,7 @@ def _of_stack(body: Body) -> dict[str, object]:
 
 
 def _given(body: Body, limits: Limits, places: RegionsAndProjects) -> dict[str, object]:
-    """What the body says of the properties of the set, as values of parameters."""
+    """Return what the body says of the properties of the set, as values of parameters."""
     found: dict[str, object] = {}
     document, text = documents.template(body, limits)
     if document is not None:
@@ -181,8 +181,8 @@ def _number(name: str, value: object) -> str:
 
 
 def _environment(body: Body, given: Mapping[str, object], limits: Limits) -> dict[str, object]:
-    """The environment of the stack. That of the body is for the members: its parameters become their parameters, its
-    registry goes to them through the stack."""
+    """Return the environment of the stack. That of the body is for the members: its parameters become their parameters,
+    its registry goes to them through the stack."""
     sections = documents.environment(body.get('environment'), limits) if body.get('environment') else {}
     other = sorted(name for name, value in sections.items()
                    if value and name not in (environments.PARAMETERS, environments.REGISTRY))

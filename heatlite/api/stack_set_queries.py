@@ -32,8 +32,9 @@ class RegionsAndProjects:
 
 
 def members(value: object, places: RegionsAndProjects) -> list[Member]:
-    """The members that a query finds: {regions: all, except: [names], projects: all or {domain_id, parent_id, tags,
-    except: [ids]}}. Without `regions` that of this service, without `projects` the caller's. Raises HTTPBadRequest."""
+    """Return the members that a query finds: {regions: all, except: [names], projects: all or {domain_id, parent_id,
+    tags, except: [ids]}}. Without `regions` that of this service, without `projects` the caller's. Raises
+    HTTPBadRequest."""
     known = {REGIONS, EXCEPT, PROJECTS}
     if not isinstance(value, Mapping) or not value or set(value) - known or (
             value.get(REGIONS, ALL) != ALL) or (EXCEPT in value and REGIONS not in value):
@@ -98,6 +99,6 @@ def _names(projects: Sequence[Mapping[str, str]]) -> dict[str, str]:
 
 
 def _joined(name: str, project_id: str, region: str) -> str:
-    """The name of a member in one of several regions."""
+    """Return the name of a member in one of several regions."""
     found = f'{name}.{region}'
     return found if NAME.fullmatch(found) else f'{project_id}.{region}'

@@ -55,7 +55,7 @@ class Inside:
 
 
 def whole(stack: StoredStack, settings: StackSetSettings, inside: Inside, at: list[Link]) -> View:
-    """A set with its settings; parameters that may hold secrets are masked."""
+    """Return a set with its settings; parameters that may hold secrets are masked."""
     every = members(settings, inside)
     is_hidden = stack_set_bodies.hides(settings['template'])
     given: Mapping[str, object] = settings
@@ -131,14 +131,15 @@ def _values(settings: StackSetSettings, name: str) -> dict[str, object]:
 
 
 def asked(settings: StackSetSettings, inside: Inside) -> list[View]:
-    """The members as engines are asked about them. Their secrets go no further than the members' clouds."""
+    """Return the members as engines are asked about them. Their secrets go no further than the members' clouds."""
     return [{'name': name, **{key: member.get(key) for key in PLACE}, 'stack_id': inside.stack_id(name),
              'parameters': _values(settings, name)}
             for member in settings['members'] for name in [stack_set_bodies.named(member)]]
 
 
 def previewed(after: StackSetSettings, inside: Inside, answers: Mapping[str, MemberPreview]) -> View:
-    """What an update would do, per member: create, update, none, delete, keep; unknown if its service does not say."""
+    """Return what an update would do, per member: create, update, none, delete, keep; unknown if its service does not
+    say."""
     found: list[View] = []
     for name, answer in answers.items():
         changes = answer['changes']

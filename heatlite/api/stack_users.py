@@ -29,7 +29,7 @@ def is_stack_user(context: RequestContext, stack: Identity, role: str) -> bool:
 
 
 def check_access(context: RequestContext, tx: Connection, stack: Identity, resource_name: str, role: str) -> None:
-    """Raises Forbidden if the caller is such a user and may not read this resource. One SELECT for most of them.
+    """Raise Forbidden if the caller is such a user and may not read this resource. One SELECT for most of them.
 
     `role`: option heat_stack_user_role.
     """
@@ -59,5 +59,5 @@ def _property(properties: Mapping[int, Mapping[str, object]], number: int, name:
 
 
 def _reference(row: resources.ShownResource) -> object:
-    """The result of get_resource; the engine stores it with the attributes, under the empty name."""
+    """Return the result of get_resource; the engine stores it with the attributes, under the empty name."""
     return (row.attributes or {}).get('')

@@ -53,7 +53,7 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
 
 @listed
 def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> View:
-    """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
+    """Return a stack in a list. `with_project`: for admins, who see the stacks of all projects."""
     description = '' if stack.description == NO_DESCRIPTION else stack.description or ''
     view = {**_state_of_stack(base, stack, description), 'tags': stack.tags or None}
     if with_project:
@@ -62,7 +62,7 @@ def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> V
 
 
 def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping[str, object]] | None) -> View:
-    """A stack with details. `outputs` None omits the key."""
+    """Return a stack with details. `outputs` None omits the key."""
     description = described(stack)
     view = {
         **_state_of_stack(base, stack, description),
@@ -80,7 +80,7 @@ def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping
 
 
 def _state_of_stack(base: str, stack: stack_lists.Summary | stacks.StoredStack, description: str) -> View:
-    """What lists and details have in common."""
+    """Return what lists and details have in common."""
     return {
         'id': stack.id,
         'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
@@ -98,19 +98,19 @@ def _state_of_stack(base: str, stack: stack_lists.Summary | stacks.StoredStack, 
 
 
 def described(stack: stacks.StoredStack) -> str:
-    """The description. A deleted stack has an empty template, see `documents.emptied`."""
+    """Return the description. A deleted stack has an empty template, see `documents.emptied`."""
     return (stack.description if stack.deleted_at is None else '') or NO_DESCRIPTION
 
 
 def parameters(stack: stacks.StoredStack) -> Mapping[str, object]:
-    """The parameters; of a deleted stack those that every template has."""
+    """Return the parameters; of a deleted stack those that every template has."""
     found = stack.parameters or {}
     return found if stack.deleted_at is None else {
         name: value for name, value in found.items() if name in PSEUDO_PARAMETERS}
 
 
 def output(stored: Mapping[str, object]) -> View:
-    """An output: key, description, value, and the error if it cannot be computed."""
+    """Return an output: key, description, value, and the error if it cannot be computed."""
     view = {'output_key': stored['output_key'],
             'description': stored.get('description') or NO_OUTPUT_DESCRIPTION,
             'output_value': stored.get('output_value')}
@@ -127,8 +127,8 @@ def output_name(stored: Mapping[str, object]) -> View:
 
 def resource(stack_url: str, resource_row: resources.ShownResource, required_by: tuple[str, ...], parent: str | None,
              nested_url: str | None) -> View:
-    """A resource without details. `parent`: resource of the outer stack that owns this one's stack; `nested_url`: of
-    the stack that this one owns."""
+    """Return a resource without details. `parent`: resource of the outer stack that owns this one's stack;
+    `nested_url`: of the stack that this one owns."""
     created = isotime(resource_row.created_at)
     shown = [links.link(links.resource_url(stack_url, resource_row.name)), links.link(stack_url, 'stack')]
     if nested_url is not None:
@@ -156,7 +156,7 @@ listed_resource = listed(resource)
 # --- events ----------------------------------------------------------------------------------------------
 
 def event(stack_url: str, event: events.ShownEvent, root_url: str | None = None) -> View:
-    """An event in a list. `root_url`: of the outermost stack, if nested ones were requested."""
+    """Return an event in a list. `root_url`: of the outermost stack, if nested ones were requested."""
     resource_url = links.resource_url(stack_url, event.resource_name)
     shown = [links.link(links.event_url(resource_url, event.uuid)), links.link(resource_url, 'resource'),
              links.link(stack_url, 'stack')]
@@ -185,7 +185,7 @@ listed_event = listed(event)
 # --- the rest --------------------------------------------------------------------------------------------
 
 def snapshot(snapshot: Snapshot) -> View:
-    """A snapshot. Hidden parameters are masked; an export still shows them, because adoption needs them."""
+    """Return a snapshot. Hidden parameters are masked; an export still shows them, because adoption needs them."""
     return {'id': snapshot.id, 'name': snapshot.name, 'action': snapshot.action, 'status': snapshot.status,
             'status_reason': snapshot.reason, 'creation_time': when(snapshot.created_at), 'data': snapshot.data}
 
@@ -198,7 +198,7 @@ def config_summary(config: Config, with_project: bool) -> View:
 
 
 def service(engine: Engine, is_up: bool) -> View:
-    """An engine. Times have microseconds here."""
+    """Return an engine. Times have microseconds here."""
     return {
         'id': engine.id, 'binary': engine.binary, 'engine_id': engine.id, 'host': engine.host,
         'hostname': engine.hostname, 'topic': engine.topic, 'report_interval': engine.report_interval,

@@ -116,7 +116,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         return self.services.database
 
     def call(self, message: Message) -> Any:
-        """Sends a message to an engine and waits until it is accepted; raises the engine's own error."""
+        """Send a message to an engine and wait until it is accepted; raise the engine's own error."""
         self.has_called = True
         answer = self.services.engine.call(self.context, message)
         if isinstance(answer, Mapping) and answer.get('stack_id') and answer.get('stack_name'):
@@ -124,7 +124,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         return answer
 
     def handled(self, handler: Callable[[], T]) -> T:
-        """Returns `handler()`, called again when the database was away for a moment, as while another node takes over.
+        """Return `handler()`, called again when the database was away for a moment, as while another node takes over.
 
         A handler only reads until it sends a message to an engine; after that nothing is repeated. In a long outage no
         request waits. Raises what the handler raises.
@@ -136,7 +136,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
             or outages.seconds(outages.DATABASE) > LONG_OUTAGE))
 
     def answered(self, project_id: str | None, is_change: bool, handler: Callable[[], T]) -> T:
-        """Returns `handled(handler)` in the cell of the project that the request is about."""
+        """Return `handled(handler)` in the cell of the project that the request is about."""
         self.is_change = is_change
         cells = self.services.cells
         return self.handled(handler) if cells is None else cells.answered(self, project_id, handler)
@@ -193,7 +193,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         return kind in ('', 'application/json') or kind.startswith('text/plain')
 
     def require_json(self) -> dict[str, Any]:
-        """The JSON object in the body. Raises HTTPBadRequest, with what was sent instead."""
+        """Return the JSON object in the body. Raises HTTPBadRequest, with what was sent instead."""
         read = self.json
         if read is not None:
             return read
@@ -209,14 +209,15 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
 
 @lru_cache(maxsize=256)
 def _base(*values: str | None) -> str:
-    """The URL that the values of BASE make. Few clients use different ones, and it takes a hundredth of a request."""
+    """Return the URL that the values of BASE make. Few clients use different ones, and it takes a hundredth of a
+    request."""
     url: str = BaseRequest({name: value for name, value in zip(BASE, values, strict=True)
                             if value is not None}).application_url
     return url
 
 
 def serve(request: Request) -> webob.Response:
-    """Runs the handler of a matched route. Raises what the handler raises."""
+    """Run the handler of a matched route. Raises what the handler raises."""
     route = request.route_match.route
     values = dict(request.route_match.values)
     project_id = values.pop('tenant_id', None)
@@ -233,7 +234,7 @@ def serve(request: Request) -> webob.Response:
 
 
 def check_project(request: Request, project_id: str | None) -> None:
-    """Checks that the project of the URL is the caller's own; for admins only where objects are created.
+    """Check that the project of the URL is the caller's own; for admins only where objects are created.
 
     (An admin's create once landed in the admin's project although the URL named another.)
     """

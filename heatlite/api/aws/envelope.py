@@ -27,7 +27,7 @@ class Envelope:
     booleans: frozenset[str] = frozenset()          # elements written as in XML Schema; other booleans as in Heat
 
     def response(self, document: Mapping[str, object], as_json: bool, status: int = 200) -> webob.Response:
-        """Renders a document, which has one key: the outermost element.
+        """Render a document, which has one key: the outermost element.
 
         Without an XML declaration, as Heat: os-collect-config hands the decoded text to lxml, which refuses texts that
         name an encoding.
@@ -40,7 +40,7 @@ class Envelope:
                               content_type='application/xml', charset='UTF-8')
 
     def _pieces(self, name: str, value: object) -> Iterator[str]:
-        """Renders an element piece by piece, with turns for other requests; values may be nested at any depth."""
+        """Render an element piece by piece, with turns for other requests; values may be nested at any depth."""
         attributes = f' xmlns={quoteattr(self.namespace)}' if self.namespace else ''
         waiting: list[str | tuple[str, object]] = [(name, value)]           # the next one last; texts: ends of elements
         while waiting:
@@ -61,8 +61,8 @@ class Envelope:
             attributes = ''
 
     def _content(self, name: str, value: object) -> str | list[tuple[str, object]]:
-        """The text of an element, or the elements in it. Omits null values: clients of AWS would parse the text None as
-        a date or a number."""
+        """Return the text of an element, or the elements in it. Omits null values: clients of AWS would parse the text
+        None as a date or a number."""
         if name in self.as_json_text:
             return json.dumps(value) if value else ''
         if isinstance(value, Mapping):

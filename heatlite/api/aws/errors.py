@@ -62,7 +62,7 @@ class IdentityUnavailable(AwsError):
 
 
 def answer_to(error: Exception) -> AwsError:
-    """Converts any error to one for the client. The text of an internal error is not sent."""
+    """Convert any error to one for the client. The text of an internal error is not sent."""
     match error:
         case AwsError():
             return error
@@ -79,7 +79,7 @@ def answer_to(error: Exception) -> AwsError:
 
 
 def log(error: Exception, found: AwsError) -> None:
-    """Logs internal errors, with a traceback that was not logged recently; unavailable services seldom."""
+    """Log internal errors, with a traceback that was not logged recently; unavailable services seldom."""
     if isinstance(error, IdentityUnavailable):
         return
     if found.status > 500:
@@ -90,7 +90,7 @@ def log(error: Exception, found: AwsError) -> None:
 
 
 def document(error: AwsError) -> dict[str, object]:
-    """The content of the element ErrorResponse."""
+    """Return the content of the element ErrorResponse."""
     return {'Error': {'Type': fault_of(error.status), 'Code': error.code, 'Message': error.message}}
 
 

@@ -35,7 +35,7 @@ def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
            identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
            version: Layer = VersionNegotiation,
            is_change: Callable[[WSGIEnvironment], bool] = lambda environ: False) -> Application:
-    """The WSGI application of an API: its actions within all layers.
+    """Return the WSGI application of an API: its actions within all layers.
 
     `answer`, `failed`: render errors of the layers, and of the layer that does so. `identity`: a layer that sets
     verified identity headers, instead of signature and token. `fields`: most fields of a form. `version`: the layer
@@ -66,7 +66,8 @@ def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
 
 
 def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layers for the signature and its token; in flavour standalone without the token layer, for signatures only.
+    """Return the layers for the signature and its token; in flavour standalone without the token layer, for signatures
+    only.
     """
     has_tokens = conf.paste_deploy.flavor != STANDALONE
     signed = partial(Ec2Signature, keystones=keystones(conf), takes_tokens=has_tokens)
@@ -74,8 +75,8 @@ def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
 
 
 def keystones(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
-    """The services that check signatures, in the order in which they are asked. Raises Error, naming the option, when
-    there is none."""
+    """Return the services that check signatures, in the order in which they are asked. Raises Error, naming the option,
+    when there is none."""
     options = conf.ec2authtoken
     if options.multi_cloud:
         found = _of_clouds(conf) or [
@@ -92,7 +93,7 @@ def keystones(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
 
 
 def _of_clouds(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
-    """The Keystones of [ec2authtoken] clouds. Each gets a token of its own login only. Raises Error."""
+    """Return the Keystones of [ec2authtoken] clouds. Each gets a token of its own login only. Raises Error."""
     found = []
     for group in config.register_clouds(conf):
         if not conf[group].auth_uri:
@@ -102,8 +103,8 @@ def _of_clouds(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
 
 
 def _session(conf: cfg.ConfigOpts, *groups: str) -> Session:
-    """The service's own session at Keystone, which checks signatures only for authenticated services. Configured by the
-    first of the groups; the login by the first one with auth_type."""
+    """Return the service's own session at Keystone, which checks signatures only for authenticated services. Configured
+    by the first of the groups; the login by the first one with auth_type."""
     from keystoneauth1 import loading, session
     options = conf[groups[0]]
     login = None

@@ -85,7 +85,7 @@ def tree(parameters: Mapping[str, str]) -> Tree:
 
 
 def members(value: Tree | str | None) -> list[Tree | str]:
-    """The members of one list in a tree, in the order of their numbers; of any other value none."""
+    """Return the members of one list in a tree, in the order of their numbers; of any other value none."""
     found = value.get(MEMBER) if isinstance(value, dict) else None
     if not isinstance(found, dict):
         return []

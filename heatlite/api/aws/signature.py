@@ -110,7 +110,7 @@ class Ec2Signature:
         return self._app(environ, start_response)
 
     def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, object]) -> None:
-        """Sets the identity that Keystone returns for the signature. Raises AwsError."""
+        """Set the identity that Keystone returns for the signature. Raises AwsError."""
         refused: AwsError | None = None
         for keystone in self._keystones:
             try:
@@ -169,7 +169,7 @@ def _access(request: webob.Request, parameters: Mapping[str, str]) -> str | None
 
 
 def _of_header(request: webob.Request, name: str) -> str:
-    """The value of `NAME=value` in the header Authorization."""
+    """Return the value of `NAME=value` in the header Authorization."""
     found = re.search(rf'\b{name}=([^,\s]+)', request.headers.get('Authorization', ''))
     return found[1] if found else ''
 

@@ -7,13 +7,13 @@ import json
 
 
 def make(action: str, *place: int | str) -> str:
-    """The token of a list of `action` that goes on after `place`."""
+    """Return the token of a list of `action` that goes on after `place`."""
     text = json.dumps([action, *place], separators=(',', ':'))
     return base64.urlsafe_b64encode(text.encode()).decode('ascii').rstrip('=')
 
 
 def place(action: str, token: str) -> list[object]:
-    """What a token of this action holds. Raises ValueError."""
+    """Return what a token of this action holds. Raises ValueError."""
     try:
         found = json.loads(base64.b64decode(token.encode('ascii') + b'=' * (-len(token) % 4), b'-_', validate=True))
     except RecursionError as error:

@@ -17,12 +17,12 @@ refusal = partial(errors.refusal, ENVELOPE)
 
 
 def error(raised: Exception, environ: WSGIEnvironment) -> webob.Response:
-    """The answer for an error that an action or a layer has raised."""
+    """Return the answer for an error that an action or a layer has raised."""
     return _rendered(raised, parameters.wants_json(environ))
 
 
 def failure(raised: Exception) -> webob.Response:
-    """The answer when the layer that renders errors has failed itself."""
+    """Return the answer when the layer that renders errors has failed itself."""
     return _rendered(raised, as_json=False)
 
 

@@ -20,7 +20,7 @@ refusal = answers.refusal
 
 def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None,
           others: Mapping[str, Cell] = NONE) -> Application:
-    """Builds the WSGI application of the CloudFormation API.
+    """Build the WSGI application of the CloudFormation API.
 
     `identity`: a layer that sets verified identity headers, instead of signature and token.
     `others`: the cells beside that of `database`.

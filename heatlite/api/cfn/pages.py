@@ -25,7 +25,8 @@ _ID = re.compile('[0-9]{1,18}|[0-9A-Za-z-]{36}')
 
 
 def position(req: CfnRequest, action: str, kind: type[Id]) -> tuple[datetime, Id] | None:
-    """The row after which the page begins: when it was made, and its id of this kind. Raises InvalidParameterValue."""
+    """Return the row after which the page begins: when it was made, and its id of this kind. Raises
+    InvalidParameterValue."""
     token = req.parameters.get(NEXT_TOKEN)
     if not token:
         return None
@@ -39,8 +40,8 @@ def position(req: CfnRequest, action: str, kind: type[Id]) -> tuple[datetime, Id
 
 
 def page(action: str, key: str, rows: Sequence[Row], most: int, view: Callable[[Row], View | None]) -> View:
-    """The answer with the first `most` rows under `key`, fewer where they are long, and a token if there are more.
-    `view(row)`: None for a row that is gone."""
+    """Return the answer with the first `most` rows under `key`, fewer where they are long, and a token if there are
+    more. `view(row)`: None for a row that is gone."""
     views: list[View] = []
     size = shown = 0
     for row in rows[:most]:

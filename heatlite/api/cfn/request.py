@@ -21,14 +21,14 @@ class CfnRequest(wsgi.Request):
         return parameters.read(self.environ)
 
     def required(self, name: str) -> str:
-        """The value of a parameter. Raises MissingParameter."""
+        """Return the value of a parameter. Raises MissingParameter."""
         value = self.parameters.get(name)
         if not value:
             raise AwsError('MissingParameter', name)
         return value
 
     def stack(self, tx: Connection) -> Identity:
-        """The stack of StackName: a name, or an ARN, which also finds deleted stacks."""
+        """Return the stack of StackName: a name, or an ARN, which also finds deleted stacks."""
         name = self.required('StackName')
         if name[:4].lower() != 'arn:':
             return finding.stack_by_name_or_id(self, tx, name)
@@ -45,11 +45,11 @@ class CfnRequest(wsgi.Request):
         return self.parameters.get(name, '').lower() == 'true'
 
     def values(self, prefix: str) -> list[str]:
-        """The values `PREFIX.member.N`, in the order of N."""
+        """Return the values `PREFIX.member.N`, in the order of N."""
         return [each for each in self._members(prefix) if isinstance(each, str)]
 
     def pairs(self, prefix: str, key: str, value: str) -> dict[str, str]:
-        """Maps `PREFIX.member.N.KEY` to `PREFIX.member.N.VALUE`, in the order of N."""
+        """Map `PREFIX.member.N.KEY` to `PREFIX.member.N.VALUE`, in the order of N."""
         return {each[key]: each.get(value, '') for each in self.records(prefix) if key in each}
 
     def records(self, prefix: str) -> list[dict[str, str]]:
@@ -62,7 +62,7 @@ class CfnRequest(wsgi.Request):
 
 
 def identity_of(arn: str) -> HeatIdentifier:
-    """Parses an ARN. Raises InvalidParameterValue."""
+    """Parse an ARN. Raises InvalidParameterValue."""
     try:
         return HeatIdentifier.from_arn(arn)
     except ValueError as error:
@@ -70,7 +70,7 @@ def identity_of(arn: str) -> HeatIdentifier:
 
 
 def tenant_of(text: str) -> str | None:
-    """The project in an ARN; None for other texts."""
+    """Return the project in an ARN; None for other texts."""
     try:
         return HeatIdentifier.from_arn(text).tenant
     except ValueError:
@@ -78,5 +78,5 @@ def tenant_of(text: str) -> str | None:
 
 
 def arn_of(stack: Identity | StoredStack | Summary) -> str:
-    """The ARN of a stack's row."""
+    """Return the ARN of a stack's row."""
     return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()

@@ -50,7 +50,7 @@ def describe_stack_resources(req: CfnRequest) -> View:
 
 
 def _stack(req: CfnRequest, tx: Connection) -> stacks.Identity:
-    """The stack of StackName, or the one that contains PhysicalResourceId."""
+    """Return the stack of StackName, or the one that contains PhysicalResourceId."""
     physical_id = req.parameters.get('PhysicalResourceId')
     if req.parameters.get('StackName') and physical_id:
         raise AwsError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
@@ -83,8 +83,8 @@ def _description(row: resources.ShownResource) -> str:
 
 
 def describe_stack_events(req: CfnRequest) -> View:
-    """A page of events, newest first; of all stacks of the project without StackName. Properties are omitted, as in
-    lists."""
+    """Return a page of events, newest first; of all stacks of the project without StackName. Properties are omitted, as
+    in lists."""
     most = limits.ROWS_LISTED
     position = pages.position(req, 'DescribeStackEvents', int)
     with req.db.reader() as tx:

@@ -17,7 +17,7 @@ RESOURCES = '/resources/'
 
 
 def wait_condition(req: CfnRequest, arn: str) -> webob.Response:
-    """Waits until the signal is handled; the JSON answer has the handle's metadata."""
+    """Wait until the signal is handled; the JSON answer has the handle's metadata."""
     stack_id, name = _target(req, arn)
     details = req.json
     if details is None:

@@ -25,7 +25,7 @@ ON_FAILURE = {'DO_NOTHING': True, 'ROLLBACK': False, 'DELETE': False}       # wo
 
 
 def list_stacks(req: CfnRequest) -> View:
-    """A page of stacks in these states: pages are read until it is full."""
+    """Return a page of stacks in these states: pages are read until it is full."""
     wanted, most = set(req.values('StackStatusFilter')), limits.ROWS_LISTED
     position, rows = pages.position(req, 'ListStacks', str), list[stack_lists.Summary]()
     while len(rows) <= most:
@@ -66,7 +66,7 @@ def describe_stacks(req: CfnRequest) -> View:
 
 
 def _some(req: CfnRequest, most: int, position: Position | None) -> list[stack_lists.Summary]:
-    """The first live root stacks of the project (of all projects for admins) after `position`, newest first."""
+    """Return the first live root stacks of the project (of all projects for admins) after `position`, newest first."""
     with req.db.reader() as tx:
         return stack_lists.page(tx, finding.listed_project(req), ListStacks(limit=most),
                                 tuple(req.conf.hidden_stack_tags), yield_control, position)
@@ -92,7 +92,7 @@ def _described(req: CfnRequest, stack: stacks.StoredStack) -> View:
 
 
 def _without_colons(value: object) -> object:
-    """Replaces colons in keys of output values: in XML they separate namespaces."""
+    """Replace colons in keys of output values: in XML they separate namespaces."""
     match value:
         case Mapping():
             return {str(key).replace(':', '.'): _without_colons(each) for key, each in value.items()}
@@ -109,7 +109,7 @@ def create_stack(req: CfnRequest) -> View:
 
 
 def update_stack(req: CfnRequest) -> View:
-    """Updates a stack.
+    """Update a stack.
 
     With UsePreviousTemplate or UsePreviousValue the update reuses what the stack has; every parameter that is not named
     gets its default, as without them.
@@ -130,7 +130,7 @@ def update_stack(req: CfnRequest) -> View:
 
 
 def _previous(req: CfnRequest) -> set[str]:
-    """The parameters of the stack that retain their values."""
+    """Return the parameters of the stack that retain their values."""
     kept = [each for each in req.records('Parameters') if each.get('UsePreviousValue', '').lower() == 'true']
     if any(each.get('ParameterValue') for each in kept):
         raise AwsError('InvalidParameterCombination', _('UsePreviousValue and ParameterValue may not be used together'))
@@ -142,7 +142,7 @@ def _identified(identity: Mapping[str, str]) -> View:
 
 
 def _body(req: CfnRequest) -> View:
-    """Converts the parameters to a body of the REST API, without the template."""
+    """Convert the parameters to a body of the REST API, without the template."""
     given, previous = req.pairs('Parameters', 'ParameterKey', 'ParameterValue'), _previous(req)
     body: View = {'parameters': {name: value for name, value in given.items() if name not in previous}}
     disabled, on_failure = req.parameters.get('DisableRollback'), req.parameters.get('OnFailure')

@@ -28,7 +28,7 @@ def estimate_template_cost(req: CfnRequest) -> View:
 
 
 def validate_template(req: CfnRequest) -> object:
-    """Validates a template. The errors of a template are returned as text, not raised."""
+    """Validate a template. The errors of a template are returned as text, not raised."""
     limits = Limits.of(req.conf)
     message = bodies.validate_template({'template': document(req)}, limits, False, ())
     try:
@@ -54,7 +54,7 @@ def _url(req: CfnRequest) -> str | None:
 
 
 def document(req: CfnRequest) -> str:
-    """The text of the template, after a check that it can be parsed."""
+    """Return the text of the template, after a check that it can be parsed."""
     text = req.parameters.get('TemplateBody')
     if not text:
         text = _fetched(_url(req))

@@ -46,7 +46,7 @@ def put_metric_alarm(req: wsgi.Request, arguments: inputs.PutMetricAlarmInput) -
 
 
 def _check(rule: AlarmRule) -> None:
-    """Raises InvalidParameter for numbers that do not fit each other."""
+    """Raise InvalidParameter for numbers that do not fit each other."""
     if rule.period % 60 and rule.period not in SHORT:
         raise InvalidParameter(_('The parameter Period must be 10, 20, 30 or a multiple of 60.'))
     if rule.needed > rule.evaluation_periods:
@@ -172,7 +172,8 @@ def _alarm(alarm: Alarm) -> Result:
 
 
 def _reason_data(alarm: Alarm) -> str | None:
-    """The text that SetAlarmState was given, or the figures of the last evaluation that changed the state, as JSON."""
+    """Return the text that SetAlarmState was given, or the figures of the last evaluation that changed the state, as
+    JSON."""
     match alarm.reason_data:
         case None:
             return None

@@ -21,7 +21,7 @@ refusal = partial(errors.refusal, query.ENVELOPE)
 
 
 def error(raised: Exception, environ: WSGIEnvironment) -> webob.Response:
-    """The answer for an error that an action or a layer has raised."""
+    """Return the answer for an error that an action or a layer has raised."""
     found = answer_to(raised, environ.get(INVALID, INVALID_VALUE))
     errors.log(raised, found)
     made = choice.of(environ).error(environ, found)
@@ -31,5 +31,5 @@ def error(raised: Exception, environ: WSGIEnvironment) -> webob.Response:
 
 
 def failure(raised: Exception) -> webob.Response:
-    """The answer when the layer that renders errors has failed itself."""
+    """Return the answer when the layer that renders errors has failed itself."""
     return error(raised, {})

@@ -13,10 +13,10 @@ def now() -> float:
 
 
 def moment(seconds: float) -> datetime:
-    """A time with its zone."""
+    """Return a time with its zone."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def plain(seconds: float) -> datetime:
-    """A time as the database holds it: UTC without a zone."""
+    """Return a time as the database holds it: UTC without a zone."""
     return moment(seconds).replace(tzinfo=None)

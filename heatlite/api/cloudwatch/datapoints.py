@@ -37,7 +37,7 @@ class Point(TypedDict):
 
 
 def put_metric_data(req: wsgi.Request, arguments: PutMetricDataInput) -> None:
-    """Stores all datapoints of the request, or none if one is wrong or a quota is reached.
+    """Store all datapoints of the request, or none if one is wrong or a quota is reached.
 
     If dimensions AlarmName lead to several namespaces, this holds for each namespace.
     """
@@ -77,7 +77,7 @@ def _point(datum: MetricDatum, at: str, now: float) -> Point:
 
 
 def _figures(datum: MetricDatum, at: str) -> tuple[float, float, float, float]:
-    """(number of samples, total, smallest, largest) of the one form in which a datapoint has its values."""
+    """Return (number of samples, total, smallest, largest) of the one form in which a datapoint has its values."""
     given = [name for name, value in (('Value', datum.value), ('StatisticValues', datum.statistic_values),
                                       ('Values', datum.values or None)) if value is not None]
     if not given:

@@ -47,7 +47,7 @@ class CloudWatchError(AwsError):
 
 
 def of_shape(wrong: shapes.InvalidParameter, invalid: str) -> CloudWatchError:
-    """The error for a parameter that is wrong. `invalid`: the code for a value out of bounds."""
+    """Return the error for a parameter that is wrong. `invalid`: the code for a value out of bounds."""
     match wrong:
         case shapes.MissingParameter():
             return CloudWatchError('MissingParameter', _('The parameter %s is required.') % wrong)
@@ -59,7 +59,7 @@ def of_shape(wrong: shapes.InvalidParameter, invalid: str) -> CloudWatchError:
 
 
 def answer_to(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
-    """Converts any error to one for the client. `invalid`: the action's code for a wrong value."""
+    """Convert any error to one for the client. `invalid`: the action's code for a wrong value."""
     match raised:
         case AwsError() if raised.code != 'InternalFailure':
             return raised

@@ -48,7 +48,7 @@ def dimensions(of: Metric) -> list[Result]:
 
 
 def check_period(period: int, at: str) -> None:
-    """Raises InvalidParameter for a period for which there are no statistics."""
+    """Raise InvalidParameter for a period for which there are no statistics."""
     if period % 60 and period not in SHORT_PERIODS:
         raise InvalidParameter(_('The parameter %s must be 1, 5, 10, 30 or a multiple of 60.') % at)
 
@@ -59,7 +59,7 @@ def _check_times(begin: float, end: float) -> None:
 
 
 def _window(begin: float, end: float, period: int) -> tuple[int, int]:
-    """The periods that begin between two times, as the multiples of `period` around them: [first, last)."""
+    """Return the periods that begin between two times, as the multiples of `period` around them: [first, last)."""
     return math.floor(begin / period) * period, math.ceil(end / period) * period
 
 
@@ -91,8 +91,8 @@ class _Reading:
         self.rows = 0                   # that were read, and that were answered
 
     def statistics(self, metric_id: int | None, begin: int, end: int, period: int, unit: str | None) -> list[Period]:
-        """Raises InvalidCombination if more than MOST_ROWS rows are stored for it. `metric_id` None: there is no such
-        metric."""
+        """Return the statistics of a metric in the periods between two times. Raises InvalidCombination if more than MOST_ROWS
+        rows are stored for it. `metric_id` None: there is no such metric."""
         if metric_id is None:
             return []
         length = max(period, FINEST)
@@ -128,8 +128,8 @@ class _Span:
 
 
 def get_metric_data(req: wsgi.Request, arguments: inputs.GetMetricDataInput) -> Result:
-    """A page has the queries in their order, each with at most what is left of `max_datapoints`. It ends after the
-    query with which MOST_ROWS are read."""
+    """Return a page, which has the queries in their order, each with at most what is left of `max_datapoints`. It ends
+    after the query with which MOST_ROWS are read."""
     _check_queries(arguments)
     number, place = tokens.wholes('GetMetricData', arguments.next_token) or (0, None)
     queries = [each for each in arguments.metric_data_queries if each.return_data]
@@ -189,7 +189,7 @@ def _span(arguments: inputs.GetMetricDataInput, query: MetricDataQuery, place: i
 
 
 def _results(query: MetricDataQuery, periods: list[Period], scan_by: str, is_complete: bool) -> Iterable[Result]:
-    """The results of a query: one, or, when there are data of several units, one for each."""
+    """Yield the results of a query: one, or, when there are data of several units, one for each."""
     units = sorted({each.unit for each in periods}) or ['']
     for unit in units:
         rows = sorted((each for each in turns.paced(periods) if each.unit == unit), key=lambda each: each.start,

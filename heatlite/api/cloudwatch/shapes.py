@@ -51,7 +51,7 @@ class MistypedParameter(InvalidParameter):
 
 class Shape(Protocol[T_co]):
     def read(self, value: object, at: str) -> T_co:
-        """The value as actions use it. `at`: the parameter's name, for errors. Raises InvalidParameter."""
+        """Return the value as actions use it. `at`: the parameter's name, for errors. Raises InvalidParameter."""
         ...
 
 
@@ -66,7 +66,7 @@ def _type(at: str, value: object, expected: str) -> MistypedParameter:
 
 
 def _shown(value: object) -> str:
-    """A value in an error: not long, and not with what no answer can hold."""
+    """Return a value in an error: not long, and not with what no answer can hold."""
     text = value if isinstance(value, str) else repr(value) if isinstance(value, float | int) else type(value).__name__
     text = _UNPRINTABLE.sub('?', text[:SHOWN + 1])
     return text if len(text) <= SHOWN else f'{text[:SHOWN]}...'
@@ -259,7 +259,7 @@ class _Member:
 
 
 def _is_absent(value: object) -> bool:
-    """The query protocol writes empty lists and texts alike."""
+    """Return whether a value is absent: the query protocol writes empty lists and texts alike."""
     return value is None or (isinstance(value, QueryScalar) and not value)
 
 
@@ -277,7 +277,7 @@ def _members(kind: type) -> tuple[_Member, ...]:
 
 
 def required(shape: Shape[T], name: str = '') -> T:
-    """A field of a dataclass. `name`: for clients, if it is not the field's in camel case."""
+    """Return a field of a dataclass. `name`: for clients, if it is not the field's in camel case."""
     return _field(shape, name, True, None)
 
 
@@ -286,7 +286,7 @@ def optional(shape: Shape[T], default: T | None = None, name: str = '') -> T | N
 
 
 def preset(shape: Shape[T], default: T, name: str = '') -> T:
-    """An optional field that always has a value."""
+    """Return an optional field that always has a value."""
     return _field(shape, name, False, default)
 
 

@@ -12,7 +12,7 @@ LARGEST: Final = 2 ** 53            # of an integer
 
 
 def text(action: str, token: str | None) -> str | None:
-    """The place of a token: a text. Raises InvalidNextToken."""
+    """Return the place of a token: a text. Raises InvalidNextToken."""
     match _place(action, token):
         case None:
             return None
@@ -22,7 +22,7 @@ def text(action: str, token: str | None) -> str | None:
 
 
 def whole(action: str, token: str | None) -> int | None:
-    """The place of a token: a whole number from 0. Raises InvalidNextToken."""
+    """Return the place of a token: a whole number from 0. Raises InvalidNextToken."""
     match _place(action, token):
         case None:
             return None
@@ -32,7 +32,7 @@ def whole(action: str, token: str | None) -> int | None:
 
 
 def wholes(action: str, token: str | None) -> tuple[int, int] | None:
-    """The place of a token: two whole numbers from 0. Raises InvalidNextToken."""
+    """Return the place of a token: two whole numbers from 0. Raises InvalidNextToken."""
     match _place(action, token):
         case None:
             return None
@@ -42,7 +42,7 @@ def wholes(action: str, token: str | None) -> tuple[int, int] | None:
 
 
 def _place(action: str, token: str | None) -> list[object] | None:
-    """What a token of this action holds; None: there is no token."""
+    """Return what a token of this action holds; None: there is no token."""
     if token is None:
         return None
     try:

@@ -55,7 +55,7 @@ class File:
 
 
 def built() -> dict[str, File]:
-    """The files that came with this package, by name; no other file can be asked for."""
+    """Return the files that came with this package, by name; no other file can be asked for."""
     folder = resources.files('heatlite.api.console').joinpath('static')
     return {each.name: File(each.name, each.read_bytes()) for each in folder.iterdir()
             if each.is_file() and each.name[each.name.rfind('.'):] in KINDS}

@@ -82,7 +82,7 @@ class IdentityService:
 
 
 def _credentials(request: webob.Request) -> dict[str, object]:
-    """The body, if it asks for a token by one of METHODS. Raises HTTPBadRequest."""
+    """Return the body, if it asks for a token by one of METHODS. Raises HTTPBadRequest."""
     text = request.body_file.read(BODY + 1)
     if len(text) > BODY:
         raise exception.HTTPBadRequest(_('The body is longer than %s bytes.') % BODY)
@@ -101,7 +101,8 @@ def _token(request: webob.Request) -> dict[str, str]:
 
 
 def _refusal(status: int, found: Mapping[str, object]) -> webob.Response:
-    """What Keystone says to a wrong password, a locked account, an expired token; other errors are ours to hide."""
+    """Return what Keystone says to a wrong password, a locked account, an expired token; other errors are ours to
+    hide."""
     if status not in (400, 401, 403, 404, 413):
         raise exception.HTTPServiceUnavailable(_('Keystone cannot serve the request; try again.'))
     error = found.get('error')

@@ -21,7 +21,7 @@ ACTIONS: Mapping[str, Callable[[str], messages.Message]] = {
 
 
 def policy(req: Request) -> str:
-    """The policy rule of the action in the body."""
+    """Return the policy rule of the action in the body."""
     name = req.environ[access.CALL] = _action(req)
     return f'actions:{name}'
 
@@ -33,7 +33,7 @@ def action(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def _action(req: Request) -> str:
-    """The only key of the body; its value is ignored."""
+    """Return the only key of the body; its value is ignored."""
     body = req.json or {}
     if not body:
         raise exception.HTTPBadRequest(_('No action specified'))

@@ -9,7 +9,7 @@ from heatlite.rpc import messages
 
 
 def values(req: Request, constraint: str) -> dict[str, object]:
-    """The objects that the service of the constraint lists for the caller, by name."""
+    """Return the objects that the service of the constraint lists for the caller, by name."""
     limit = Query(req.query).limit()
     found: dict[str, object] = req.call(messages.ListConstraintValues(
         constraint, MOST_VALUES if limit is None else min(limit, MOST_VALUES)))

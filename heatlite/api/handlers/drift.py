@@ -12,7 +12,7 @@ View = dict[str, object]
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """What the last look has found; null if there was none."""
+    """Return what the last look has found; null if there was none."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         found = drift_reports.report(tx, stack.id)
@@ -20,7 +20,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def look(req: Request, stack_name: str, stack_id: str) -> View:
-    """Compares the objects of a stack with its definition now."""
+    """Compare the objects of a stack with its definition now."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     return {'drift': req.call(messages.LookForDrift(stack.id))}

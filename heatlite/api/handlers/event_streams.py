@@ -33,7 +33,7 @@ def of_stack(req: Request, stack_name: str, stack_id: str) -> webob.Response:
 
 
 def _stream(req: Request, scope: StreamScope, project_id: str) -> webob.Response:
-    """The answer without end. Raises HTTPNotAcceptable unless the client asks for this type: others would hang.
+    """Return the answer without end. Raises HTTPNotAcceptable unless the client asks for this type: others would hang.
 
     It ends when the project is moved to another cell: the client then comes back.
     """
@@ -77,7 +77,8 @@ _MOST_BASES = 64                                        # of clients that come b
 
 
 def _render(req: Request) -> Render:
-    """The function that renders events with links of this client: one object for all clients with the same base."""
+    """Return the function that renders events with links of this client: one object for all clients with the same
+    base."""
     base = req.base
     made = _RENDERS.get(base)
     if made is None:
@@ -96,7 +97,7 @@ def text_of(base: str, streamed: Streamed) -> bytes:
 
 
 def view(base: str, streamed: Streamed) -> dict[str, object]:
-    """An event as in lists, with the stack that it belongs to."""
+    """Return an event as in lists, with the stack that it belongs to."""
     url = links.stack_url(base, streamed.project_id, streamed.stack_name, streamed.event.stack_id)
     return {**views.event(url, streamed.event), 'resource_type': streamed.event.resource_type,
             'stack_id': streamed.event.stack_id, 'stack_name': streamed.stack_name, 'root_stack_id': streamed.root_id}

@@ -102,8 +102,8 @@ def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> Vi
 
 
 def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: int) -> View:
-    """The explanation of the resource at `path` in or below the stack `row`. `timeout`: as of `explained`. Raises
-    ResourceNotFound.
+    """Return the explanation of the resource at `path` in or below the stack `row`. `timeout`: as of `explained`.
+    Raises ResourceNotFound.
 
     Reads the rows of the stack that the resource is in, and of unfinished ones below the resource.
     """
@@ -132,7 +132,7 @@ def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: in
 
 
 def explained(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
-    """The explanation of a stack. `timeout`: of its action, if the stack has none of its own.
+    """Return the explanation of a stack. `timeout`: of its action, if the stack has none of its own.
 
     Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST_ENTRIES.
     """
@@ -158,7 +158,7 @@ def explained(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
 
 
 def row_at(above: Path, row: ResourceState | resources.ShownResource) -> Row:
-    """A resource of the stack at `above`."""
+    """Return a resource of the stack at `above`."""
     return Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
                tuple((*above, name) for name in row.requires), row.updated_at or row.created_at or datetime.min,
                row.replaces is not None)
@@ -196,7 +196,7 @@ class ExplainedTree:
         return self.by_path.get(path)
 
     def stack_of(self, path: Path) -> str:
-        """The id of the stack that the resource at `path` is in."""
+        """Return the id of the stack that the resource at `path` is in."""
         return next(stack_id for stack_id, above in self.paths.items() if above == path[:-1])
 
     def _rows(self, tx: Connection, stack_id: str) -> Iterable[Row]:
@@ -227,7 +227,7 @@ def gives_up_at(row: stacks.StoredStack, default: int) -> str | None:
 
 
 def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[WaitView]:
-    """The resources of `rows` that an action is in progress on, at most `most`, the longest running first."""
+    """Return the resources of `rows` that an action is in progress on, at most `most`, the longest running first."""
     return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'since': views.when(each.changed_at),
              'seconds': _age(each.changed_at, now),
              'physical_resource_id': each.physical_id, 'reason': each.reason}
@@ -278,7 +278,7 @@ def _succeeded(tree: ExplainedTree, cause: Happened) -> bool:
 
 def _chain(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, happened: Sequence[Happened],
            now: datetime) -> list[View]:
-    """The critical path; the longest ones of it beside what the same action took the last time."""
+    """Return the critical path; the longest ones of it beside what the same action took the last time."""
     own = [row for row in tree.rows if len(row.path) == 1]
     chain = explanation.critical_path(own, happened, now)
     actions = {event.path: event.action for event in happened}
@@ -291,8 +291,8 @@ def _chain(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, ha
 
 def _replaced(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, beginning: events.ShownEvent,
               happened: Sequence[Happened]) -> list[View]:
-    """The resources of this stack that its last update made anew, and why, as was stored with them or as its last two
-    definitions tell."""
+    """Return the resources of this stack that its last update made anew, and why, as was stored with them or as its
+    last two definitions tell."""
     if beginning.action != Action.UPDATE or not any(event.action == Action.CREATE for event in happened):
         return []
     changed: dict[Path, Sequence[str]] = {(name,): found for name, found in _changed_properties(tx, row).items()}
@@ -314,7 +314,8 @@ def _cause(cause: ReplacementCause | None) -> View | None:
 
 
 def _changed_properties(tx: Connection, row: stacks.StoredStack) -> Mapping[str, Sequence[str]]:
-    """The properties whose definition the last update has changed, by resource; none if it kept the definition."""
+    """Return the properties whose definition the last update has changed, by resource; none if it kept the
+    definition."""
     if row.revision is None or row.revision < 2:
         return {}
     before, after = (revisions.definition(tx, row.id, number) for number in (row.revision - 1, row.revision))

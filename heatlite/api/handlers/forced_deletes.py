@@ -32,7 +32,7 @@ def _begun(req: Request, stack: stacks.Identity) -> View:
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """What is left; also of a stack that is deleted. Null if there was neither."""
+    """Return what is left; also of a stack that is deleted. Null if there was neither."""
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
         found = forced_deletes.show(tx, stack.id)

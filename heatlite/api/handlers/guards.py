@@ -21,13 +21,13 @@ UNLOCK_ANY = 'stacks:unlock_any'        # the rule of those who may remove the l
 
 
 def protections(req: Request, stack_name: str, stack_id: str) -> View:
-    """The protections of a stack; for a nested stack, of its root."""
+    """Return the protections of a stack; for a nested stack, of its root."""
     _stack, found = _found(req, stack_name, stack_id)
     return {'protections': [each.to_json() for each in found.protections]}
 
 
 def set_protections(req: Request, stack_name: str, stack_id: str) -> View:
-    """Replaces all protections of a stack."""
+    """Replace all protections of a stack."""
     stack, _former = _found(req, stack_name, stack_id)
     wanted = _protections(req.require_json())
     req.call(messages.SetProtections(stack.id, wanted))
@@ -35,7 +35,7 @@ def set_protections(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def change_protections(req: Request, stack_name: str, stack_id: str) -> View:
-    """Sets the protections of the given paths and removes those of the paths in `remove`, which also needs the rule
+    """Set the protections of the given paths and remove those of the paths in `remove`, which also needs the rule
     of removing all; the others stay."""
     stack, _former = _found(req, stack_name, stack_id)
     body = req.require_json()
@@ -52,7 +52,7 @@ def delete_protections(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def lock(req: Request, stack_name: str, stack_id: str) -> View:
-    """The lock of a stack, or null; for a nested stack, of its root."""
+    """Return the lock of a stack, or null; for a nested stack, of its root."""
     _stack, found = _found(req, stack_name, stack_id)
     return _lock(found)
 
@@ -68,7 +68,7 @@ def set_lock(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def delete_lock(req: Request, stack_name: str, stack_id: str) -> None:
-    """Removes the lock of the caller; with the policy rule `stacks:unlock_any` that of anybody."""
+    """Remove the lock of the caller; with the policy rule `stacks:unlock_any` that of anybody."""
     stack, _former = _found(req, stack_name, stack_id)
     req.call(messages.UnlockStack(stack.id, req.services.policy.allows(req.context, UNLOCK_ANY)))
 
@@ -86,7 +86,7 @@ def _lock(found: TreeGuards) -> View:
 
 
 def _protections(body: Mapping[str, object]) -> tuple[ProtectionDocument, ...]:
-    """Parses the body. Raises HTTPBadRequest, naming the field."""
+    """Parse the body. Raises HTTPBadRequest, naming the field."""
     given = body.get('protections')
     if not isinstance(given, list):
         raise exception.InvalidField('protections', _('a list'), type(given).__name__)

@@ -32,7 +32,7 @@ class TreePlaces:
         self._positions: dict[str, Positions] = {}
 
     def of(self, path: Path, reason: str) -> Place:
-        """The place of the resource at `path`, or of its property that `reason` names."""
+        """Return the place of the resource at `path`, or of its property that `reason` names."""
         file, name = self._written(path)
         if file is None:
             keys = CFN_KEYS if CFN_KEYS.resources in self._read().document else HOT_KEYS
@@ -47,7 +47,7 @@ class TreePlaces:
         return {'file': file, 'path': None, 'line': None, 'column': None}
 
     def _written(self, path: Path) -> tuple[str | None, str]:
-        """The file in which the resource is written, and its name there.
+        """Return the file in which the resource is written, and its name there.
 
         A member of a group is written in the definition of the group, unless its type is a file.
         """
@@ -60,7 +60,7 @@ class TreePlaces:
         return file, name
 
     def _file(self, type_name: str) -> str | None:
-        """The name of the file that a type is mapped to, or is; None for other types."""
+        """Return the name of the file that a type is mapped to, or is; None for other types."""
         registry = self._read().environment.get('resource_registry') or {}
         mapped = registry.get(type_name, type_name)
         return mapped if isinstance(mapped, str) and mapped in self._read().files else None
@@ -80,6 +80,6 @@ _PROPERTY = re.compile(r'\b[Pp]roperties\.([A-Za-z_]\w*)')
 
 
 def _trail(keys: Keys, name: str, reason: str) -> tuple[str, ...]:
-    """The path of a resource in its template, or of its property that the text of an error names."""
+    """Return the path of a resource in its template, or of its property that the text of an error names."""
     found = _PROPERTY.search(reason)
     return (keys.resources, name, *(() if found is None else (keys.properties, found.group(1))))

@@ -11,7 +11,7 @@ MOST_VALUES, LONGEST_VALUE = 100, 255       # values of one field, characters of
 
 
 def generate(req: Request) -> dict[str, object]:
-    """The objects of the project as a template, with the imports to it; the body selects some."""
+    """Return the objects of the project as a template, with the imports to it; the body selects some."""
     body = req.json or {}
     name = body.get('name') or ''
     if not isinstance(name, str) or len(name) > LONGEST_VALUE:

@@ -37,7 +37,7 @@ def _answered(req: Request, message: messages.Refactor) -> View:
 
 
 def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, Mapping[str, str]], ...]]:
-    """The stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
+    """Return the stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
     EntityNotFound."""
     body = req.require_json()
     stacks = _listed(body, 'stacks', MOST_REFACTORED)
@@ -50,8 +50,8 @@ def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mappi
 
 
 def _stack(req: Request, fields: Mapping[str, object], known: dict[str, str]) -> Mapping[str, object]:
-    """The message of one stack, as arguments. Adds to `known` how moves may name it: name or id -> what the engine
-    knows it by."""
+    """Return the message of one stack, as arguments. Adds to `known` how moves may name it: name or id -> what the
+    engine knows it by."""
     name, limits = _text(fields, 'stack'), Limits.of(req.conf)
     is_new = 'new' in fields and boolean('new', fields['new'])
     refused = sorted(fields.keys() - (OF_NEW if is_new else OF_EXISTING))

@@ -90,7 +90,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
 
 
 def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
-    """The metadata of a resource. Agents in servers poll it, unmasked, so it never calls an engine.
+    """Return the metadata of a resource. Agents in servers poll it, unmasked, so it never calls an engine.
 
     One SELECT, another one for agents, up to three more for other callers.
     """
@@ -155,7 +155,7 @@ def _matches(row: resources.ShownResource, query: schemas.ListResources) -> bool
 
 def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
               resource_name: str) -> tuple[stacks.Identity, resources.ShownResource, stacks.Identity | None]:
-    """The stack, the row of the resource, and the nested stack of this resource."""
+    """Return the stack, the row of the resource, and the nested stack of this resource."""
     found = resources.in_place(tx, stack_id, resource_name)
     stack = finding.visible(req, found and found[0], stack_name)
     if stack.deleted_at is not None:
@@ -169,31 +169,32 @@ def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
 
 
 def _url(req: Request, nested: stacks.Identity | None) -> str | None:
-    """The URL of the stack that a resource owns, if it owns one."""
+    """Return the URL of the stack that a resource owns, if it owns one."""
     return None if nested is None else finding.url(req, nested)
 
 
 def _detailed(stack_url: str, row: resources.ShownResource, needed_by: tuple[str, ...], parent: str | None,
               nested_url: str | None) -> View:
-    """A resource with its description and stored attributes; arguments as of `views.resource`."""
+    """Return a resource with its description and stored attributes; arguments as of `views.resource`."""
     return {**views.resource(stack_url, row, needed_by, parent, nested_url),
             'description': (row.definition or {}).get('description') or '', 'attributes': _stored_attributes(row)}
 
 
 def _stored_attributes(row: resources.ShownResource) -> Mapping[str, object]:
-    """The stored attributes without internal ones: the result of get_resource (the empty name), values of paths."""
+    """Return the stored attributes without internal ones: the result of get_resource (the empty name), values of
+    paths."""
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
 
 
 def _visible(attributes: Mapping[str, object], may_see_access: bool) -> Mapping[str, object]:
-    """The attributes; for callers who may not see access null in place of those that give some."""
+    """Return the attributes; for callers who may not see access null in place of those that give some."""
     return attributes if may_see_access else {
         name: None if policy.gives_access(name) else value for name, value in attributes.items()}
 
 
 def _attributes(req: Request, stack: stacks.Identity, row: resources.ShownResource,
                 names: tuple[str, ...], may_see_access: bool) -> Mapping[str, object]:
-    """The attributes read from the services. Without an engine, and of what is to be deleted, the stored ones, and null
-    for other names."""
+    """Return the attributes read from the services. Without an engine, and of what is to be deleted, the stored ones,
+    and null for other names."""
     live = finding.live_attributes(req, stack, row.name, names, not may_see_access)
     return _visible({**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live, may_see_access)

@@ -10,7 +10,7 @@ from heatlite.db import load as loads
 
 
 def index(req: Request) -> dict[str, object]:
-    """The engines of all cells, or of the one that an administrator names."""
+    """Return the engines of all cells, or of the one that an administrator names."""
     cells = req.services.cells
     found = []
     for each in [req.services] if cells is None or cells.chosen(req) is not None else cells.all:
@@ -27,6 +27,6 @@ def load(req: Request) -> dict[str, object]:
 
 
 def build_info(req: Request) -> dict[str, object]:
-    """The revision of both: API and engine come from one source tree."""
+    """Return the revision of both: API and engine come from one source tree."""
     revision = {'revision': req.conf.revision.heat_revision or build.revision()}
     return {'api': revision, 'engine': dict(revision)}

@@ -22,7 +22,7 @@ View = dict[str, object]
 
 
 def create(req: Request, stack_name: str, stack_id: str) -> View:
-    """Creates a snapshot. The answer has no wrapping key."""
+    """Create a snapshot. The answer has no wrapping key."""
     name = text(req.require_json(), 'name', LONGEST_NAME)
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
@@ -64,7 +64,7 @@ def restore(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> N
 
 
 def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> str:
-    """The stack's id, after the check that the snapshot belongs to it."""
+    """Return the stack's id, after the check that the snapshot belongs to it."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         _snapshot(req, tx, stack, snapshot_id)

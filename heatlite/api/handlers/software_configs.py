@@ -29,7 +29,7 @@ def index(req: Request) -> View:
 
 
 def show(req: Request, config_id: str) -> View:
-    """A config. Callers who may not see access get no logins of the deployment that it may be derived for."""
+    """Return a config. Callers who may not see access get no logins of the deployment that it may be derived for."""
     with req.db.reader() as tx:
         found = shown_config(_config(req, tx, config_id))
     return {'software_config': found if access.may_see(req) else deployment_logins.without_logins(found)}
@@ -61,7 +61,7 @@ def _config(req: Request, tx: Connection, config_id: str) -> software_configs.Co
 
 
 def _items(body: View, key: str, known: tuple[str, ...]) -> list[View]:
-    """Inputs or outputs with their defaults. Raises HTTPBadRequest for invalid ones."""
+    """Return inputs or outputs with their defaults. Raises HTTPBadRequest for invalid ones."""
     found = body.get(key) or []
     if not isinstance(found, list):
         raise exception.InvalidField(key, _('a list of maps'), found)

@@ -84,7 +84,7 @@ def create(req: Request) -> View:
 
 
 def update(req: Request, deployment_id: str) -> View:
-    """Updates a deployment. Null, empty and missing values leave the stored ones unchanged."""
+    """Update a deployment. Null, empty and missing values leave the stored ones unchanged."""
     body = req.require_json()
     with req.db.reader() as tx:
         found = _deployment(req, tx, deployment_id)

@@ -33,7 +33,7 @@ View = dict[str, object]
 # --- reading ---------------------------------------------------------------------------------------------
 
 def index(req: Request) -> View:
-    """Sets of the caller's project, newest first; `marker`: the id of the set before the first."""
+    """Return the sets of the caller's project, newest first; `marker`: the id of the set before the first."""
     query = Query(req.query)
     with req.db.reader() as tx:
         found = stack_sets.page(tx, finding.listed_project(req), query.limit(), query.text('marker'))
@@ -60,7 +60,7 @@ def members(req: Request, stack_set: str) -> View:
 
 
 def operations(req: Request, stack_set: str) -> View:
-    """Creates and updates of a set, newest first; `marker`: the number of the one before the first."""
+    """Return the creates and updates of a set, newest first; `marker`: the number of the one before the first."""
     query = Query(req.query)
     with req.db.reader() as tx:
         found = _found(req, tx, stack_set)
@@ -134,7 +134,7 @@ def preview_new(req: Request) -> View:
 
 
 def preview(req: Request, stack_set: str) -> View:
-    """What an update with this body would do in each member."""
+    """Return what an update with this body would do in each member."""
     with req.db.reader() as tx:
         found = _found(req, tx, stack_set)
         stored = _stored(tx, found)
@@ -181,7 +181,7 @@ def _drift(req: Request, stack_set: str, look: bool) -> View:
 # --- helpers -----------------------------------------------------------------------------------------------
 
 def _found(req: Request, tx: Connection, text: str) -> StoredStack:
-    """The set with this name or id. Raises EntityNotFound, also for stacks that are no sets."""
+    """Return the set with this name or id. Raises EntityNotFound, also for stacks that are no sets."""
     try:
         identity = finding.stack_by_name_or_id(req, tx, text)
     except exception.EntityNotFound:
@@ -197,7 +197,7 @@ def _unknown(text: str) -> exception.EntityNotFound:
 
 
 def _stored(tx: Connection, stack: StoredStack) -> templates.StoredTemplate:
-    """The definition of the set. Raises EntityNotFound if it is that of a stack that is no set."""
+    """Return the definition of the set. Raises EntityNotFound if it is that of a stack that is no set."""
     stored = templates.get(tx, stack.template_id)
     try:
         _settings(stored)
@@ -215,7 +215,7 @@ def _settings(stored: templates.StoredTemplate) -> StackSetSettings:
 
 
 def _inside(tx: Connection, stack: StoredStack) -> Inside:
-    """The rows of the members."""
+    """Return the rows of the members."""
     nested = stack_trees.child(tx, stack.id, stack_sets.RESOURCE)
     if nested is None:
         return Inside.empty()
@@ -224,7 +224,7 @@ def _inside(tx: Connection, stack: StoredStack) -> Inside:
 
 
 def _idle(req: Request, text: str) -> tuple[StoredStack, templates.StoredTemplate]:
-    """The set, which no operation may be changing. Raises ActionInProgress."""
+    """Return the set, which no operation may be changing. Raises ActionInProgress."""
     with req.db.reader() as tx:
         found = _found(req, tx, text)
         stored = _stored(tx, found)
@@ -234,7 +234,7 @@ def _idle(req: Request, text: str) -> tuple[StoredStack, templates.StoredTemplat
 
 
 def _check_removals(before: StackSetSettings, after: StackSetSettings) -> None:
-    """Raises HTTPBadRequest for an update that removes members and says only now what becomes of their stacks."""
+    """Raise HTTPBadRequest for an update that removes members and says only now what becomes of their stacks."""
     staying = {stack_set_bodies.named(each) for each in after['members']}
     gone = sorted(name for name in map(stack_set_bodies.named, before['members']) if name not in staying)
     if gone and before['on_removal'] != after['on_removal']:
@@ -243,7 +243,7 @@ def _check_removals(before: StackSetSettings, after: StackSetSettings) -> None:
 
 
 def _places(req: Request) -> RegionsAndProjects:
-    """The answers of the cloud to the caller, for a query."""
+    """Return the answers of the cloud to the caller, for a query."""
     return RegionsAndProjects(lambda: req.call(messages.ListRegions()), req.call)
 
 

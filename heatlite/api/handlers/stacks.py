@@ -111,7 +111,7 @@ def files(req: Request, stack_name: str, stack_id: str) -> Mapping[str, str]:
 
 
 def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[stacks.Identity, templates.StoredTemplate]:
-    """The stack and its template with the environment."""
+    """Return the stack and its template with the environment."""
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
         return stack, templates.show(tx, stack.template_id)
@@ -149,7 +149,7 @@ def patch(req: Request, stack_name: str, stack_id: str) -> TaggedAnswer:
 
 
 def patch_policy(req: Request) -> str:
-    """The policy rule of a PATCH: one that changes nothing has its own."""
+    """Return the policy rule of a PATCH: one that changes nothing has its own."""
     return 'stacks:update_no_change' if bodies.changes_nothing(req.require_json()) else 'stacks:update_patch'
 
 

@@ -29,7 +29,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def seen(tx: Connection, row: stacks.StoredStack) -> View:
-    """The timeline of the last action of a stack; a rollback belongs to the action before."""
+    """Return the timeline of the last action of a stack; a rollback belongs to the action before."""
     began = events.beginning(tx, row.id)
     since = row.started_at or row.created_at if began is None else began.created_at
     found: list[timeline.Bar] = []

@@ -7,7 +7,8 @@ from heatlite.api.wsgi import Request
 
 
 def show(req: Request) -> dict[str, object]:
-    """The version, for clients that look for it at the endpoint of the catalogue, as the SDKs do without a Keystone.
+    """Return the version, for clients that look for it at the endpoint of the catalogue, as the SDKs do without a
+    Keystone.
 
     The link does not contain the project: clients append it.
     """

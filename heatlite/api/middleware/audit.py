@@ -56,7 +56,7 @@ class Audit:
 
 
 def _target(values: dict[str, str], location: str) -> tuple[str | None, str | None]:
-    """The id and the name of the object; those of a new one are in the URL of the answer."""
+    """Return the id and the name of the object; those of a new one are in the URL of the answer."""
     parts = [unquote(part) for part in urlsplit(location).path.split('/')]
     if len(parts) > 3 and parts[-3] == 'stacks':
         return parts[-1], parts[-2]

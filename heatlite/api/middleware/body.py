@@ -44,7 +44,7 @@ class BodyLimit:
 
 
 def read(environ: WSGIEnvironment) -> bytes:
-    """Reads the whole body; every call returns the same bytes, or raises the same error.
+    """Read the whole body; every call returns the same bytes, or raise the same error.
 
     `wsgi.input` is a copy afterwards. Raises RequestLimitExceeded, and HTTPBadRequest when the body is incomplete or
     its chunks are malformed.
@@ -67,7 +67,7 @@ def read(environ: WSGIEnvironment) -> bytes:
 
 
 def decompressed(environ: WSGIEnvironment) -> bytes:
-    """The body without `Content-Encoding: gzip`; the same limit holds for what it expands to.
+    """Return the body without `Content-Encoding: gzip`; the same limit holds for what it expands to.
 
     A signature is one of the body as `read` gives it. Raises what `read` raises, and HTTPBadRequest for other encodings
     and for content that is not gzip.
@@ -84,7 +84,7 @@ def decompressed(environ: WSGIEnvironment) -> bytes:
 
 
 def _expanded(content: bytes, limit: int) -> bytes:
-    """Expands one member of gzip's format, no further than the limit."""
+    """Expand one member of gzip's format, no further than the limit."""
     reader = zlib.decompressobj(_GZIP)
     try:
         found = reader.decompress(content, limit + 1)
@@ -103,7 +103,7 @@ def most_fields(environ: WSGIEnvironment) -> int:
 
 
 def _length(environ: WSGIEnvironment, limit: int) -> int | None:
-    """The value of Content-Length; None without one."""
+    """Return the value of Content-Length; None without one."""
     announced = environ.get('CONTENT_LENGTH')
     if not announced:
         return None
@@ -133,7 +133,7 @@ def _received(environ: WSGIEnvironment, limit: int) -> bytes:
 
 
 def too_long(size: int, limit: int) -> exception.RequestLimitExceeded:
-    """The error for a body that is too long. Clients parse this text."""
+    """Return the error for a body that is too long. Clients parse this text."""
     return exception.RequestLimitExceeded(
         _('JSON body size (%(size)s bytes) exceeds maximum allowed size (%(limit)s bytes).')
         % {'size': size, 'limit': limit})

@@ -20,7 +20,7 @@ _ALSO = (SYSTEM_SCOPE, TOKEN_INFO)
 
 
 def remove(environ: WSGIEnvironment) -> None:
-    """Removes identity headers sent by the client. Its own token and password stay: they are to be verified."""
+    """Remove identity headers sent by the client. Its own token and password stay: they are to be verified."""
     for name in _NAMES:
         environ.pop(f'HTTP_X_{name}', None)
     for key in [*_ALSO, *(key for key in environ if key.startswith('HTTP_X_SERVICE_'))]:
@@ -28,7 +28,7 @@ def remove(environ: WSGIEnvironment) -> None:
 
 
 def replace(environ: WSGIEnvironment, roles: Iterable[str], **values: str | None) -> None:
-    """Replaces identity headers sent by the client with the verified ones. Keys: `project_id`, `user_id` ..."""
+    """Replace identity headers sent by the client with the verified ones. Keys: `project_id`, `user_id` ..."""
     remove(environ)
     environ['HTTP_X_IDENTITY_STATUS'] = 'Confirmed'
     environ['HTTP_X_ROLES'] = ','.join(roles)
@@ -50,7 +50,7 @@ def token_seconds_left(info: object) -> float | None:
 
 
 def first_segment(environ: WSGIEnvironment) -> str | None:
-    """The project id in the path, after the version was removed from it; None without one."""
+    """Return the project id in the path, after the version was removed from it; None without one."""
     path = environ.get('PATH_INFO', '').lstrip('/')
     segment = path.split('/', 1)[0].encode('latin-1').decode('utf-8', 'replace')
     return segment or None

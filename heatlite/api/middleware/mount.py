@@ -29,7 +29,7 @@ _FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
 
 
 def metrics(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """The metrics of this process, for a collector on the same host; others get a 404."""
+    """Return the metrics of this process, for a collector on the same host; others get a 404."""
     if not _is_loopback(environ.get('REMOTE_ADDR', '')) or any(key in environ for key in _FORWARDED):
         raise exception.HTTPNotFound(faults.EXPLANATIONS[404])
     answer = webob.Response(body=figures.text())

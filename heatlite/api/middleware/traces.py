@@ -42,7 +42,7 @@ class Traces:
 
 
 def _describe(span: Span, method: str, environ: WSGIEnvironment) -> None:
-    """Notes what the layers inside have found out."""
+    """Note what the layers inside have found out."""
     route = environ.get(access.ROUTE)
     caller = environ.get(context.KEY)
     if route is not None:

@@ -52,7 +52,7 @@ def _number(match: re.Match[str]) -> tuple[int, int]:
 
 
 def versions(environ: WSGIEnvironment) -> WSGIApplication:
-    """The versions document, status 300."""
+    """Return the versions document, status 300."""
     href = webob.Request(environ).application_url.rstrip('/') + '/v1/'
     known = [{'id': 'v1.0', 'status': 'CURRENT', 'links': [{'rel': 'self', 'href': href}]}]
     answer: WSGIApplication = webob.Response(status=300, content_type='application/json', charset=None,

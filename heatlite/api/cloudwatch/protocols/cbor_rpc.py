@@ -56,7 +56,7 @@ def _response(document: object, status: int, headers: dict[str, str]) -> webob.R
 
 
 def _time(found: object, _immutable: bool) -> float:
-    """The number itself: a shape checks whether it is a date."""
+    """Return the number itself: a shape checks whether it is a date."""
     if isinstance(found, bool) or not isinstance(found, int | float):
         raise ValueError(_('A time is a number of seconds.'))
     return found

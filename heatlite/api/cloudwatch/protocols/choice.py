@@ -14,7 +14,7 @@ _CBOR, _JSON, _QUERY = CborRpc(), JsonRpc(), QueryFields()
 
 
 def of(environ: WSGIEnvironment) -> Protocol:
-    """The protocol by the headers of the request. Never raises: errors are rendered in it."""
+    """Return the protocol by the headers of the request. Never raises: errors are rendered in it."""
     if environ.get(cbor_rpc.HEADER) == cbor_rpc.NAME:
         return _CBOR
     return _JSON if json_rpc.HEADER in environ else _QUERY

@@ -49,7 +49,7 @@ def _response(environ: WSGIEnvironment, document: object, status: int, headers: 
 
 
 def _seconds(value: object) -> float:
-    """A time as seconds since 1970."""
+    """Return a time as seconds since 1970."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=value.tzinfo or UTC).timestamp()
     raise TypeError(f'{type(value).__name__} is not written as JSON')

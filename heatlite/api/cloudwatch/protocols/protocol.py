@@ -26,23 +26,23 @@ Result = Mapping[str, Value]
 class Protocol(abc.ABC):
     @abc.abstractmethod
     def action(self, environ: WSGIEnvironment) -> str | None:
-        """The name of the action that is asked for; None: none is named."""
+        """Return the name of the action that is asked for; None: none is named."""
 
     @abc.abstractmethod
     def parameters(self, environ: WSGIEnvironment) -> object:
-        """What `shapes.Structure` reads."""
+        """Return what `shapes.Structure` reads."""
 
     @abc.abstractmethod
     def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
-        """Renders a result; None: the action has none."""
+        """Render a result; None: the action has none."""
 
     @abc.abstractmethod
     def error(self, environ: WSGIEnvironment, error: AwsError) -> webob.Response:
-        """Renders an error."""
+        """Render an error."""
 
 
 def request(environ: WSGIEnvironment) -> str:
-    """The request's id."""
+    """Return the request's id."""
     return str(environ.get(request_id.KEY, ''))
 
 
@@ -53,7 +53,7 @@ def typed_error(error: AwsError) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def present(value: Value) -> object:
-    """The value without members that are None."""
+    """Return the value without members that are None."""
     if isinstance(value, Mapping):
         return {name: present(each) for name, each in value.items() if each is not None}
     if isinstance(value, list | tuple):

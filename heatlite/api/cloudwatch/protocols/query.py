@@ -41,7 +41,8 @@ class QueryFields(Protocol):
 
 
 def _written(value: parameters.Tree | str) -> object:
-    """A tree with its lists as lists and its scalars as `QueryScalar`. No structure has a member called `member`."""
+    """Return a tree with its lists as lists and its scalars as `QueryScalar`. No structure has a member called
+    `member`."""
     if isinstance(value, str):
         return QueryScalar(value)
     turns.spend()
@@ -51,7 +52,7 @@ def _written(value: parameters.Tree | str) -> object:
 
 
 def _plain(value: object, as_json: bool) -> object:
-    """Times as texts, and in XML everything."""
+    """Return a value with times as texts, and in XML with everything as texts."""
     if isinstance(value, Mapping):
         return {name: _plain(each, as_json) for name, each in value.items()}
     if isinstance(value, list):
