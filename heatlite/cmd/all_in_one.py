@@ -28,7 +28,7 @@ GRACE = 5.0             # seconds for running requests after Ctrl-C
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     from heatlite.common import runtime
     runtime.patch()                           # before anything that has a lock or a socket
     from heatlite.cmd.workers import refused
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def load(arguments: Sequence[str]) -> ConfigOpts:
-    """Loads options: defaults for one machine, overridden by files and `--set`, and these by options of this
+    """Load options: defaults for one machine, overridden by files and `--set`, and these by options of this
     program."""
     from oslo_config import cfg
 
@@ -101,7 +101,7 @@ def alone(state: Path) -> None:
 
 
 def key(state: Path) -> str:
-    """The key of 32 characters that encrypts all secrets in this folder, made at first use."""
+    """Return the key of 32 characters that encrypts all secrets in this folder, made at first use."""
     import secrets
     place = state / 'encryption-key'
     if not place.exists():
@@ -113,7 +113,7 @@ def key(state: Path) -> str:
 
 
 def run(conf: ConfigOpts) -> int:
-    """Builds the parts, serves until Ctrl-C or SIGTERM."""
+    """Build the parts, serve until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
     from heatlite.cmd import keys, parts, signals, simulated
     from heatlite.common import audit, messaging, tracing
@@ -191,7 +191,7 @@ def only_from_here(application: WSGIApplication) -> WSGIApplication:
 
 
 def _listen_for_signed(conf: ConfigOpts) -> dict[str, socket.socket]:
-    """The sockets of the APIs with AWS's signatures, by name.
+    """Return the sockets of the APIs with AWS's signatures, by name.
 
     Their callers sign with keys of Keystone: without one they would be of no use.
     """
@@ -201,7 +201,7 @@ def _listen_for_signed(conf: ConfigOpts) -> dict[str, socket.socket]:
 
 
 def greet(conf: ConfigOpts, port: int, ports: Mapping[str, int], cloud_url: str | None) -> None:
-    """Prints the URLs and the environment variables for clients. `ports`: of the APIs with signatures, by name."""
+    """Print the URLs and the environment variables for clients. `ports`: of the APIs with signatures, by name."""
     from heatlite.cmd import simulated
     url = f'http://{HOST}:{port}'
     print(f'heatlite listens on {url}', flush=True)
@@ -224,7 +224,7 @@ def greet(conf: ConfigOpts, port: int, ports: Mapping[str, int], cloud_url: str 
 
 
 def example() -> Path:
-    """A template to begin with: of the checkout, or of the installed package."""
+    """Return a template to begin with: of the checkout, or of the installed package."""
     name = Path('examples', 'hello.yaml')
     return name if name.exists() else Path(sys.prefix, 'share', 'heatlite', name)
 

@@ -11,7 +11,7 @@ from heatlite.common.standard_output import ends_with_its_reader
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     return serving.main('heatlite-api-cfn', 'heatlite.cmd.api_cfn', 'heat_api_cfn', 'heatlite.api.cfn.deploy',
                         arguments, 'Serves the CloudFormation API, and signals and metadata of servers.')
 

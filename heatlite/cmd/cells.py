@@ -44,7 +44,7 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
 
 
 def sync_all(conf: ConfigOpts, database: Database) -> None:
-    """Makes or updates the tables of all cells, and marks their databases as cells."""
+    """Make or update the tables of all cells, and mark their databases as cells."""
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import presence, sync
     cells = _databases(conf, database)

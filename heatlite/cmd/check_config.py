@@ -48,7 +48,7 @@ class ConfigFinding:
 
 
 def run(conf: ConfigOpts) -> int:
-    """Prints each finding, with its fix if the text does not imply it; exit code 1 when there is an error."""
+    """Print each finding, with its fix if the text does not imply it; exit code 1 when there is an error."""
     with silence():                         # libraries log that logins of extras are not installed
         found = list(findings(conf))
     for each in found:
@@ -94,7 +94,7 @@ def _named(conf: ConfigOpts, group: str, name: str) -> str:
 
 
 def register_libraries(conf: ConfigOpts) -> None:
-    """Registers the options of all libraries that the programs use, and of logins at Keystone."""
+    """Register the options of all libraries that the programs use, and of logins at Keystone."""
     from keystoneauth1 import loading
     for point in metadata.entry_points(group='oslo.config.opts'):
         if point.name in LIBRARIES:
@@ -166,7 +166,7 @@ def _extra_of(conf: ConfigOpts, group: str, name: str, extra: str) -> str:
 
 
 def _servers(conf: ConfigOpts) -> Iterator[ConfigFinding]:
-    """The database and the broker, of the home cell and of the others."""
+    """Check the database and the broker, of the home cell and of the others."""
     url = conf.database.connection or ''
     if not url:
         yield ConfigFinding(WARNING, _('[database] connection is not set: only heatlite-all starts without it '

@@ -57,7 +57,7 @@ def run(conf: ConfigOpts) -> int:
 
 
 def script(program: str, parser: argparse.ArgumentParser) -> str:
-    """The script for the parser of a program, with all its commands."""
+    """Return the script for the parser of a program, with all its commands."""
     found = dict(levels(parser))
     values = [line for path, level in found.items() for line in _values(path, level)]
     return SCRIPT.format(
@@ -82,7 +82,7 @@ def _takes_files(parser: argparse.ArgumentParser) -> bool:
 
 
 def _words(parser: argparse.ArgumentParser) -> list[str]:
-    """What may follow: commands and values of arguments, then options."""
+    """Return what may follow: commands and values of arguments, then options."""
     names = [str(choice) for action in parser._actions if not action.option_strings and action.choices
              for choice in action.choices]
     return names + [name for action in parser._actions for name in action.option_strings if name.startswith('--')]

@@ -60,7 +60,7 @@ def _between(number: float, least: float, most: float) -> float:
 
 
 def run(conf: ConfigOpts, database: Database, show: Show) -> int:
-    """Returns the exit code. Raises Error for keys of the wrong length, DatabaseUnavailable."""
+    """Run the command and return the exit code. Raises Error for keys of the wrong length, DatabaseUnavailable."""
     crypt.check_keys(conf)
     sync.check(database)
     return {'list': _list, 'reencrypt': _reencrypt}[conf.command.keys_command](conf, database, show)

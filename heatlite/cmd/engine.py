@@ -32,7 +32,7 @@ GRACE = 10.0        # seconds a worker gets to end, beyond [engine] stop_timeout
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     worker = WorkerParameters.here()
     if worker is not None:
@@ -65,7 +65,7 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
 
 
 def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
-    """Runs one engine in this process until a signal stops it."""
+    """Run one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
     from heatlite.common import messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
@@ -99,7 +99,7 @@ class EngineProcess:
 
     def __init__(self, conf: ConfigOpts, worker: WorkerParameters, runtime: Runtime, database: Database,
                  transport: RPCTransport) -> None:
-        """Raises `exception.Error` about the contents of a file, such as that of rules for plans."""
+        """Raise `exception.Error` about the contents of a file, such as that of rules for plans."""
         from heatlite.common import audit
         from heatlite.engine.notify import audited, notifications
         from heatlite.engine.service import EngineService
@@ -117,7 +117,7 @@ class EngineProcess:
         self.has_failed = False
 
     def begin(self) -> None:
-        """Starts. An engine that cannot begin ends, and its parent starts another one: it must not seem to be at
+        """Start. An engine that cannot begin ends, and its parent starts another one: it must not seem to be at
         work."""
         try:
             self._start()
@@ -163,7 +163,7 @@ class EngineProcess:
         return self._server.has_room()
 
     def check_tables(self) -> None:
-        """Raises what the database raises if it or its tables are not there."""
+        """Raise what the database raises if it or its tables are not there."""
         self._seconds_of_lease()
 
     def _seconds_of_lease(self) -> float | None:

@@ -35,7 +35,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(conf: ConfigOpts, database: Database, show: Show) -> int:
-    """Prints the report. Returns 1 if anything but orphaned stacks did not fit."""
+    """Print the report. Returns 1 if anything but orphaned stacks did not fit."""
     from heatlite.cmd import keys, parts
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import sync

@@ -19,7 +19,7 @@ LOG = logging.getLogger(__name__)
 
 
 def load(conf: ConfigOpts) -> None:
-    """Reads keys that the options name by ids. Raises SystemExit with one line if the key manager does not give them.
+    """Read keys that the options name by ids. Raises SystemExit with one line if the key manager does not give them.
 
     Harmless after the first time.
     """
@@ -31,7 +31,7 @@ def load(conf: ConfigOpts) -> None:
 
 
 def check(conf: ConfigOpts) -> None:
-    """Raises InvalidOptions if an encryption key is invalid, and SystemExit as `load`: for the start of every program
+    """Raise InvalidOptions if an encryption key is invalid, and SystemExit as `load`: for the start of every program
     that needs them."""
     from heatlite.common import crypt, exception
     load(conf)
@@ -42,7 +42,7 @@ def check(conf: ConfigOpts) -> None:
 
 
 def check_fits(conf: ConfigOpts, database: Database) -> None:
-    """Ends the process with one line if the stored secrets were sealed with another key.
+    """End the process with one line if the stored secrets were sealed with another key.
 
     It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
     """
@@ -60,6 +60,6 @@ def check_fits(conf: ConfigOpts, database: Database) -> None:
 
 
 def watch(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
-    """Runs `check_fits` as soon as the database answers."""
+    """Run `check_fits` as soon as the database answers."""
     from heatlite.common import exception, retries
     retries.call(lambda: check_fits(conf, database), retries.START, exception.DatabaseUnavailable, sleep=runtime.sleep)

@@ -20,7 +20,7 @@ LIBRARY: Final = 'pygls'
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     try:
         given = options().parse_args(arguments)
     except SystemExit as leaving:

@@ -24,7 +24,7 @@ STDIN, STDIN_NAME = '-', '<stdin>'
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     parser = options()
     try:
         given = parser.parse_args(arguments)
@@ -72,7 +72,7 @@ def _assignment(parser: argparse.ArgumentParser, text: str) -> tuple[str, str]:
 
 
 def _lint(given: argparse.Namespace, parameters: dict[str, str]) -> int:
-    """Checks all files, prints the findings; also those of the others if some cannot be read. Raises OSError for a
+    """Check all files, print the findings; also those of the others if some cannot be read. Raises OSError for a
     folder that cannot be listed."""
     texts: dict[str, str] = {}
     unread: dict[str, None] = {}            # why; an environment file may be the same for all
@@ -99,7 +99,7 @@ def _lint(given: argparse.Namespace, parameters: dict[str, str]) -> int:
 
 
 def _files(names: Sequence[str]) -> list[str]:
-    """The names of all templates, each once; those in folders relative to the folder as it was given."""
+    """Return the names of all templates, each once; those in folders relative to the folder as it was given."""
     found: dict[str, None] = {}
     for name in names:
         if name == STDIN:

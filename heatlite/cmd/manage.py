@@ -31,7 +31,7 @@ OLDEST = datetime(1970, 1, 1)
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         conf = load(arguments)
@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
-    """Loads options. Raises SystemExit."""
+    """Load options. Raises SystemExit."""
     from oslo_db import options as oslo_options
     conf = cfg.ConfigOpts()
     conf.register_cli_opts([option for option in oslo_options.database_opts if option.name == 'connection'],
@@ -165,7 +165,7 @@ def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
 
 
 def _purge_alarms(conf: cfg.ConfigOpts, database: Database) -> int:
-    """Removes what is older than the options of [alarms] say; engines do so, too."""
+    """Remove what is older than the options of [alarms] say; engines do so, too."""
     settings = AlarmSettings.of(conf)
     now = (runtime.current().now() - OLDEST).total_seconds()
     total = 0

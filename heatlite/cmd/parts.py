@@ -34,7 +34,7 @@ STOOD_STILL = 70        # exit code
 
 
 def database(conf: ConfigOpts) -> Database:
-    """The database of [database] connection, connected on first use.
+    """Return the database of [database] connection, connected on first use.
 
     Raises SystemExit if the option is unset or invalid, or its keys cannot be read.
     """
@@ -48,7 +48,7 @@ def database(conf: ConfigOpts) -> Database:
 
 
 def check_database(conf: ConfigOpts) -> None:
-    """Raises InvalidOptions if no worker could use [database] connection: for the start of a program that
+    """Raise InvalidOptions if no worker could use [database] connection: for the start of a program that
     starts a new worker for each one that ends. Connects to nothing."""
     from heatlite.common import exception
     from heatlite.db import connection
@@ -60,7 +60,7 @@ def check_database(conf: ConfigOpts) -> None:
 
 @contextlib.contextmanager
 def checking_contents() -> Iterator[None]:
-    """Raises InvalidOptions for an Error in the block: an extra is not installed, the contents of a file are wrong, or
+    """Raise InvalidOptions for an Error in the block: an extra is not installed, the contents of a file are wrong, or
     options do not fit each other."""
     from heatlite.common import exception
     try:
@@ -70,7 +70,7 @@ def checking_contents() -> Iterator[None]:
 
 
 def share(conf: ConfigOpts) -> ConfigOpts:
-    """Loads the files and `--set` of a command into the options of the process, and returns these.
+    """Load the files and `--set` of a command into the options of the process, and return these.
 
     Clients of other services and resource types read the options of the process; commands have options of their own.
     """
@@ -83,7 +83,7 @@ def share(conf: ConfigOpts) -> ConfigOpts:
 
 
 def wait_for(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
-    """Waits until the database answers and has the tables of this release; meanwhile logs what is missing.
+    """Wait until the database answers and has the tables of this release; meanwhile log what is missing.
 
     Ends the process when the key is not that of the database.
     """
@@ -106,7 +106,7 @@ def wait_for(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
 
 
 def reload(conf: ConfigOpts, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
-    """Returns the handler of SIGHUP: reloads the files, then calls `then()`.
+    """Return the handler of SIGHUP: reloads the files, then calls `then()`.
 
     An invalid file is logged, and all options stay as they were.
     """
@@ -125,7 +125,7 @@ def reload(conf: ConfigOpts, then: Callable[[], None] = lambda: None) -> Callabl
 
 
 def settle(runtime: Runtime, kept: Callable[[int], None] = lambda size: None) -> None:
-    """Configures the garbage collector, and gives memory back from now on. Call it after everything is built.
+    """Configure the garbage collector, and give memory back from now on. Call it after everything is built.
 
     `kept(size)`: called with the bytes that the process keeps beyond its size at the start, while it does.
     """
@@ -165,7 +165,7 @@ def release_dead_engines(database: Database, runtime: Runtime, engine_ids: Itera
 
 def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None,
            hint: str = '') -> socket.socket:
-    """Returns a listening TCP socket. Raises SystemExit with a message of one line if the address is taken or wrong."""
+    """Return a listening TCP socket. Raises SystemExit with a message of one line if the address is taken or wrong."""
     try:
         found = socket.create_server((host, port), family=socket.AF_INET6 if ':' in host else socket.AF_INET,
                                      backlog=backlog)
@@ -180,7 +180,8 @@ def listen(host: str, port: int, backlog: int, keepalive_idle: int | None = None
 
 
 def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
-    """The TLS context for connections; None without a certificate. Raises SystemExit if the files cannot be used."""
+    """Return the TLS context for connections; None without a certificate. Raises SystemExit if the files cannot be
+    used."""
     if not certificate:
         return None
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -194,7 +195,7 @@ def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
 
 def watch_parent(runtime: Runtime, worker: WorkerParameters,
                  died: Callable[[str, str | None], None] = lambda identity, stack_id: None) -> None:
-    """Calls `died(identity, stack_id)` for each sibling that died, with the stack that it was executing.
+    """Call `died(identity, stack_id)` for each sibling that died, with the stack that it was executing.
 
     Stops this process when the parent has ended, since no other process would restart or stop it.
     """
@@ -262,7 +263,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
 
 
 def serve_metrics(conf: ConfigOpts, number: int, checks: Mapping[str, Callable[[], object]]) -> HttpServer | None:
-    """Serves the metrics of engine `number` at /metrics on loopback, if [metrics] engine_port is set.
+    """Serve the metrics of engine `number` at /metrics on loopback, if [metrics] engine_port is set.
 
     Serves /healthcheck and /readiness beside them. `checks`: of the latter, name -> function that raises or returns
     False.

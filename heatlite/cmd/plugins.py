@@ -77,7 +77,7 @@ def _modules(found: PluginDefinitions) -> Iterator[Row]:
 
 
 def extensions() -> Iterator[Row]:
-    """The extensions of installed packages, of all kinds."""
+    """Yield the extensions of installed packages, of all kinds."""
     from heatlite.engine.compat import extensions as installed
     from heatlite.engine.types import template_extensions
     for namespace, point, failure in installed.check():

@@ -48,7 +48,7 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
 
 
 def backup(conf: ConfigOpts, database: Database, show: Show) -> int:
-    """Copies the database as it is at one moment; programs that write to it go on. The copy has mode 0600."""
+    """Copy the database as it is at one moment; programs that write to it go on. The copy has mode 0600."""
     file = conf.command.file
     if database.dialect != 'sqlite':
         raise exception.Error(_('Use %s for this database.') % TOOLS[database.dialect])
@@ -85,7 +85,7 @@ def restored(conf: ConfigOpts, database: Database, show: Show) -> int:
 
 
 def orphans(conf: ConfigOpts, database: Database, show: Show) -> int:
-    """Returns 1 if a project could not be read."""
+    """Run the command; return 1 if a project could not be read."""
     from heatlite.cmd import keys, parts
     from heatlite.db import restoring, stack_lists, sync
     parts.share(conf)                       # clients read the options of the process
@@ -108,8 +108,8 @@ def orphans(conf: ConfigOpts, database: Database, show: Show) -> int:
 
 def _orphans(database: Database, stack_ids: Sequence[str],
              since: datetime | None) -> tuple[list[Orphan], dict[str, str]]:
-    """The orphans of a project, and why lists could not be read. Logs in as the first of the stacks that can: the trust
-    of a stack that was deleted after the backup is gone."""
+    """Return the orphans of a project, and why lists could not be read. Logs in as the first of the stacks that can:
+    the trust of a stack that was deleted after the backup is gone."""
     from keystoneauth1 import exceptions as services
 
     from heatlite.db import resources, stacks

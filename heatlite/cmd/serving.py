@@ -24,7 +24,7 @@ GRACE = 10.0        # seconds for running requests after SIGTERM
 
 
 def main(program: str, module: str, group: str, deploy: str, arguments: Sequence[str] | None, description: str) -> int:
-    """Serves `build(conf, database, engine_client)` of module `deploy`, configured by the options in `group`."""
+    """Serve `build(conf, database, engine_client)` of module `deploy`, configured by the options in `group`."""
     arguments = sys.argv[1:] if arguments is None else arguments
     worker = WorkerParameters.here()
     if worker is not None:
@@ -61,7 +61,7 @@ def load(program: str, arguments: Sequence[str], description: str) -> ConfigOpts
 
 
 def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, program: str) -> int:
-    """Serves in this process until a signal stops it."""
+    """Serve in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
     from heatlite.common import messaging, tracing
     from heatlite.common.green_threads import GreenRuntime

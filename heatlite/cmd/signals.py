@@ -18,7 +18,7 @@ class Inbox:
     """Signals in the order of arrival. One per process, made in its main thread."""
 
     def __init__(self, *extra: int, within: float | None = None) -> None:
-        """Handles SIGTERM, SIGINT, SIGHUP and `extra`.
+        """Handle SIGTERM, SIGINT, SIGHUP and `extra`.
 
         `within`: seconds after the first SIGTERM or SIGINT in which the process ends, whatever its threads do.
         """
@@ -49,7 +49,7 @@ class Inbox:
 
 
 def until_stopped(inbox: Inbox, reload: Callable[[], None]) -> None:
-    """Returns at SIGTERM or SIGINT, calls `reload` at each SIGHUP. Needs cooperative threads."""
+    """Return at SIGTERM or SIGINT, call `reload` at each SIGHUP. Needs cooperative threads."""
     for number in inbox:
         if number in STOP:
             return
@@ -58,7 +58,7 @@ def until_stopped(inbox: Inbox, reload: Callable[[], None]) -> None:
 
 
 def _end_within(seconds: float) -> Callable[[int, object], None]:
-    """Returns a handler that works even during an endless loop of Python code.
+    """Return a handler that works even during an endless loop of Python code.
 
     A native thread ends the process and writes the stacks of all threads to standard error.
     """
@@ -72,4 +72,4 @@ def _end_within(seconds: float) -> Callable[[int, object], None]:
 
 
 def _nothing(number: int, frame: object) -> None:
-    """Does nothing: the byte in the pipe delivers the signal."""
+    """Do nothing: the byte in the pipe delivers the signal."""

@@ -21,7 +21,7 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
 
 def start(conf: ConfigOpts, runtime: Runtime, api_port: int, cfn_port: int,
           cloudwatch_port: int | None = None) -> tuple[HttpServer, str]:
-    """Starts the simulated cloud; returns its server and URL.
+    """Start the simulated cloud; return its server and URL.
 
     Its catalogue lists heatlite; its user demo owns the stacks. With `--auth keystone` its Keystone also authenticates
     the callers of heatlite.
@@ -42,14 +42,14 @@ def start(conf: ConfigOpts, runtime: Runtime, api_port: int, cfn_port: int,
 
 
 def login(url: str) -> dict[str, str]:
-    """The environment variables of a client."""
+    """Return the environment variables of a client."""
     return {'OS_AUTH_URL': f'{url}/v3', 'OS_USERNAME': USER, 'OS_PASSWORD': PASSWORD, 'OS_PROJECT_NAME': PROJECT,
             'OS_USER_DOMAIN_ID': DOMAIN, 'OS_PROJECT_DOMAIN_ID': DOMAIN, 'OS_REGION_NAME': REGION,
             'OS_IDENTITY_API_VERSION': '3'}
 
 
 def _log_in_to_it_alone(login: Mapping[str, str]) -> None:
-    """Removes what else the environment has for clients: OS_AUTH_TYPE and OS_CLOUD would choose another login.
+    """Remove what else the environment has for clients: OS_AUTH_TYPE and OS_CLOUD would choose another login.
 
     Names with two underscores, such as OS_ENGINE__TOPIC, are options of this program.
     """
@@ -59,7 +59,7 @@ def _log_in_to_it_alone(login: Mapping[str, str]) -> None:
 
 
 def _log_in(conf: ConfigOpts, group: str, url: str) -> None:
-    """Sets the service's own login: the administrator of the cloud."""
+    """Set the service's own login: the administrator of the cloud."""
     from keystoneauth1 import loading
     loading.register_auth_conf_options(conf, group)
     conf.register_opts(loading.get_auth_plugin_conf_options('password'), group=group)

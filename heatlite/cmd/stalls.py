@@ -29,7 +29,7 @@ class Watch:
         self._looks = 0                 # and the number of checks since
 
     def look(self) -> str | None:
-        """The problem of the process, or None. Call it every POLL_SECONDS seconds."""
+        """Return the problem of the process, or None. Call it every POLL_SECONDS seconds."""
         iterated_at, (state, cpu) = self.activity.iterated_at, usage(self._process)
         if not iterated_at or iterated_at != self._iterated_at or state in ('T', 't'):
             self._iterated_at, self._cpu, self._looks = iterated_at, cpu, 0

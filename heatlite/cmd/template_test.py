@@ -31,7 +31,7 @@ SETTINGS: Final = {'boot': 0.05, 'work': 0.02}          # seconds that servers a
 
 @ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The console script. Returns an exit code."""
+    """Run the console script. Returns an exit code."""
     try:
         given = options().parse_args(arguments)
     except SystemExit as leaving:
@@ -93,7 +93,7 @@ def _print(result: SuiteResult) -> None:
 
 @contextlib.contextmanager
 def service() -> Iterator[tuple[str, str]]:
-    """Starts the service with a simulated cloud; gives the URLs of the project and of the cloud. Raises SystemExit."""
+    """Start the service with a simulated cloud; give the URLs of the project and of the cloud. Raises SystemExit."""
     with tempfile.TemporaryDirectory(prefix='heatlite-test-') as folder:
         log = Path(folder) / 'log'
         with log.open('wb') as errors:

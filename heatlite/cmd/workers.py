@@ -59,7 +59,7 @@ class WorkerParameters:
 
     @classmethod
     def here(cls, environment: Mapping[str, str] = os.environ) -> WorkerParameters | None:
-        """Reads them from the environment; None when this process is not a worker."""
+        """Read them from the environment; None when this process is not a worker."""
         if NUMBER not in environment:
             return None
         descriptor, record = environment.get(SOCKET), environment.get(ACTIVITY)
@@ -98,7 +98,7 @@ class _Place:
 
 
 def refused(worker: WorkerParameters | None, work: Callable[[], int]) -> int:
-    """Returns the exit code of `work`: EX_CONFIG, after the text, if it raises InvalidOptions. systemd does not start
+    """Return the exit code of `work`: EX_CONFIG, after the text, if it raises InvalidOptions. systemd does not start
     the program again then.
 
     The parent of a worker ends too, since another worker would fail alike. A worker that follows another one ends
@@ -115,7 +115,7 @@ def refused(worker: WorkerParameters | None, work: Callable[[], int]) -> int:
 
 
 def become(module: str, arguments: Sequence[str]) -> None:
-    """Replaces this process by its only worker. Does not return."""
+    """Replace this process by its only worker. Does not return."""
     os.environ.update({NUMBER: '0', IDENTITY: str(uuid.uuid4())})
     sys.stdout.flush()
     os.execv(sys.executable, _command(module, arguments))
@@ -123,7 +123,7 @@ def become(module: str, arguments: Sequence[str]) -> None:
 
 def supervise(module: str, arguments: Sequence[str], count: int, grace_period: float, listening: int | None = None, *,
               stall: float | None = None, log_file: str | None = None, logs_json: bool = False) -> int:
-    """Replaces this process by the parent of `count` workers, see Team. Does not return.
+    """Replace this process by the parent of `count` workers, see Team. Does not return.
 
     The parent ends at SIGTERM or SIGINT, after the workers have ended.
     """
@@ -145,7 +145,7 @@ class ParentJsonFormatter(logging.Formatter):
 
 
 def log_file(conf: ConfigOpts) -> str | None:
-    """The log file configured by the options of oslo.log; None: standard error."""
+    """Return the log file configured by the options of oslo.log; None: standard error."""
     if not conf.log_file:
         return None
     return os.path.join(conf.log_dir, conf.log_file) if conf.log_dir else str(conf.log_file)
@@ -200,7 +200,7 @@ def _start(place: _Place, team: Team) -> None:
 
 
 def _watch(place: _Place) -> None:
-    """Ends a worker whose main loop stalls."""
+    """End a worker whose main loop stalls."""
     if place.process is None or place.watch is None:
         return
     why = place.watch.look()

@@ -56,7 +56,7 @@ def unreachable(site: Site, hosts: Sequence[TransportHost]) -> Iterator[DoctorFi
 # --- the login --------------------------------------------------------------------------------------------
 
 def tls(given: ConfigOpts.GroupAttr, hostname: str) -> Mapping[str, object] | bool:
-    """What the messaging library passes for [oslo_messaging_rabbit]; False: no TLS."""
+    """Return what the messaging library passes for [oslo_messaging_rabbit]; False: no TLS."""
     if not given.ssl:
         return False
     found: dict[str, object] = {name: value for name, value in (
@@ -70,7 +70,7 @@ def tls(given: ConfigOpts.GroupAttr, hostname: str) -> Mapping[str, object] | bo
 
 @contextmanager
 def channel(site: Site, host: TransportHost, virtual_host: str) -> Iterator[Channel]:
-    """A channel to one host. Raises what the AMQP library raises, OSError."""
+    """Yield a channel to one host. Raises what the AMQP library raises, OSError."""
     import kombu
     given = site.conf[messaging.RABBIT]
     wait = {'read_timeout': site.timeout, 'write_timeout': site.timeout}
@@ -125,7 +125,7 @@ def logged_in(site: Site) -> Iterator[DoctorFinding]:
 # --- rights and queues ------------------------------------------------------------------------------------
 
 def rights(site: Site) -> Iterator[DoctorFinding]:
-    """Makes a queue and an exchange with names as the service gives them, uses and removes both."""
+    """Make a queue and an exchange with names as the service gives them, use and remove both."""
     from amqp import exceptions
     host, virtual_host = first(site)
     mark = uuid.uuid4().hex
@@ -168,7 +168,7 @@ def arguments(given: ConfigOpts.GroupAttr) -> tuple[bool, dict[str, object]]:
 
 
 def queue_matches(site: Site) -> Iterator[DoctorFinding]:
-    """Declares the queue of the engines as they do, if it exists: that changes nothing."""
+    """Declare the queue of the engines as they do, if it exists: that changes nothing."""
     from amqp import exceptions
     host, virtual_host = first(site)
     given, topic = site.conf[messaging.RABBIT], site.conf.engine.topic

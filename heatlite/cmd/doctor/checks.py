@@ -55,6 +55,6 @@ class CheckOutcome:
 
 
 def status(findings: Sequence[DoctorFinding]) -> str:
-    """The worst level of the findings."""
+    """Return the worst level of the findings."""
     levels = {each.level for each in findings}
     return FAILED if FAILED in levels else WARNING if WARNING in levels else OK

@@ -152,7 +152,7 @@ _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<scope>`?.+?`?\.`?.
 
 
 def missing_rights(grants: Iterable[str], database: str, needed: Sequence[str] = RIGHTS) -> list[str]:
-    """The rights on all tables of a database that SHOW GRANTS of MySQL or MariaDB does not list."""
+    """Return the rights on all tables of a database that SHOW GRANTS of MySQL or MariaDB does not list."""
     held: set[str] = set()
     for text in grants:
         found = _GRANT.match(text)
@@ -238,7 +238,8 @@ def schema_of(database: Database) -> Iterator[DoctorFinding]:
 
 
 def _newer(found: str, missing: Sequence[str]) -> DoctorFinding:
-    """The schema of a newer release: as it is during an upgrade, as long as it has all that this release uses."""
+    """Return the finding about the schema of a newer release, as there is during an upgrade: it is right as long as it
+    has all that this release uses."""
     if missing:
         return DoctorFinding(_('The tables have all columns that this release uses (version %s).') % sync.HEAD,
                              _('They have version %(found)s, of a newer release, and lack %(columns)s.') % {
@@ -314,7 +315,7 @@ VARIABLES = {
 
 
 def variables(database: Database) -> dict[str, str]:
-    """The settings of the server by name, in lower case."""
+    """Return the settings of the server by name, in lower case."""
     with database.reader() as tx:
         return {str(name).lower(): str(value) for statement in VARIABLES[database.dialect]
                 for name, value in tx.exec_driver_sql(statement)}
@@ -383,7 +384,7 @@ def postgresql_settings(known: Mapping[str, str], _largest: tuple[int, int],
 
 
 def processes(site: Site) -> int:
-    """Processes of this host that connect, if all programs run here."""
+    """Return how many processes of this host connect, if all programs run here."""
     conf = site.conf
     return int(max(conf.num_engine_workers, 1) + sum(max(conf[group].workers, 1) for group in APIS))
 

@@ -48,7 +48,7 @@ def _within(most: float) -> Callable[[str], float]:
 
 
 def run(conf: ConfigOpts, show: Show) -> int:
-    """Prints the outcomes. Returns the exit code. `conf`: the options of the program, with those of the command."""
+    """Print the outcomes. Returns the exit code. `conf`: the options of the program, with those of the command."""
     from heatlite.cmd import check_config, parts, plugins
     from heatlite.cmd.doctor import report, running, table
     from heatlite.cmd.doctor.checks import FAILED

@@ -20,7 +20,7 @@ MODULE = '.py'
 
 
 def plugin_modules(site: Site) -> Iterator[DoctorFinding]:
-    """Loads the modules and environments as an engine does."""
+    """Load the modules and environments as an engine does."""
     from heatlite.engine.types import registry
     if not is_default(site, 'plugin_dirs'):
         for folder in site.conf.plugin_dirs:

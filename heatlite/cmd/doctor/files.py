@@ -90,7 +90,7 @@ def readable_folders(site: Site) -> Iterator[DoctorFinding]:
 
 
 def locks(site: Site) -> Iterator[DoctorFinding]:
-    """The programs make the folder when they start."""
+    """Accept a folder that is not there: the programs make it when they start."""
     folder = site.conf.oslo_concurrency.lock_path
     if folder and (can_be_made(Path(folder)) or RUNTIME_FOLDER in (Path(folder), *Path(folder).parents)):
         return

@@ -101,7 +101,7 @@ class Access(Protocol):
 
 
 def access_of(session: keystone_session.Session) -> Access:
-    """Logs in. Raises keystoneauth1's errors."""
+    """Log in. Raises keystoneauth1's errors."""
     # All plug-ins that are used have it, though their base has not.
     log_in: Callable[[keystone_session.Session], Access] = getattr(session.auth, 'get_access')  # noqa: B009
     return log_in(session)

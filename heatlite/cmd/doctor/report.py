@@ -22,7 +22,7 @@ Hide = Callable[[str], str]
 
 
 def hiding(conf: cfg.ConfigOpts) -> Hide:
-    """Returns a function that replaces all secret values of the options, and the passwords in URLs.
+    """Return a function that replaces all secret values of the options, and the passwords in URLs.
 
     Messages of libraries do not have them; this is for one that does. Parts of paths and of words are not replaced.
     """

@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 
 
 def run(groups: Sequence[Sequence[Check]], site: Site, within: float) -> list[CheckOutcome]:
-    """Returns the outcomes in the order of the checks. `within`: seconds; what has not ended by then has failed.
+    """Run the checks and return the outcomes in their order. `within`: seconds; what has not ended by then has failed.
 
     The first group, of checks that load code of this host, has half of the time for itself: Python 3.11 cannot parse
     source in several threads at once. The others share nothing but results that a check needs, of a group before.

@@ -33,7 +33,7 @@ MEMCACHED_PORT = 11211
 # --- the catalogue ----------------------------------------------------------------------------------------
 
 def endpoint(site: Site, service_type: str, interface: str = 'public') -> str | None:
-    """The URL for clients, in the project of the service user."""
+    """Return the URL for clients, in the project of the service user."""
     try:
         found = site.authtoken.get_endpoint(service_type=service_type, interface=interface, allow={},
                                             region_name=site.conf.region_name_for_services)
@@ -104,7 +104,7 @@ def identity_entry(site: Site) -> Iterator[DoctorFinding]:
 
 
 def used_services(site: Site) -> Iterator[DoctorFinding]:
-    """The services of the types that the newest stacks use."""
+    """Yield the services of the types that the newest stacks use."""
     from heatlite.common.context import RequestContext
     from heatlite.engine import clients
     from heatlite.engine.types import registry
@@ -136,7 +136,7 @@ PROGRAMS = {ORCHESTRATION: 'heatlite-api', CLOUDFORMATION: 'heatlite-api-cfn', C
 
 
 def base(url: str) -> str:
-    """The URL of an API without what follows its version."""
+    """Return the URL of an API without what follows its version."""
     return re.split(r'/v1(?:/|$)', url.rstrip('/'), maxsplit=1)[0]
 
 

@@ -89,7 +89,7 @@ class Site:
 
 
 def with_timeouts(url: str, seconds: float) -> str:
-    """The URL of a database with time-outs for connecting and, on MySQL, for each answer. Raises Error."""
+    """Return the URL of a database with time-outs for connecting and, on MySQL, for each answer. Raises Error."""
     from heatlite.db.connection import parsed_url
     made = parsed_url(url)
     whole = str(max(round(seconds), 1))

@@ -59,8 +59,8 @@ def urls(scheme: str, host: str, ports: Mapping[str, int]) -> dict[str, str]:
 
 
 def sections(wanted: WantedIdentity, url: str, hidden: str = '') -> Sections:
-    """The options with which the service uses what was made. `url`: of Keystone. `hidden`: in the place of a password
-    that is not known."""
+    """Return the options with which the service uses what was made. `url`: of Keystone. `hidden`: in the place of a
+    password that is not known."""
     password = hidden if wanted.password is None else wanted.password
     domain_password = hidden if wanted.domain_admin_password is None else wanted.domain_admin_password
     login = {'auth_type': 'password', 'auth_url': url, 'username': wanted.user, 'password': password,
@@ -112,7 +112,7 @@ class Setup:
     # --- objects ----------------------------------------------------------------------------------------
 
     def one(self, kind: str, **fields: str) -> str | None:
-        """The id of the only `kind` with these fields; None where it would be made."""
+        """Return the id of the only `kind` with these fields; None where it would be made."""
         query = '&'.join(f'{name}={quote(value)}' for name, value in fields.items())
         found = self.call('GET', f'{kind}s?{query}', None)[f'{kind}s']
         if found:
@@ -120,7 +120,7 @@ class Setup:
         return self._make(kind, f'{kind} {fields["name"]}', fields)
 
     def user(self, name: str, domain: str | None, password: str | None) -> str | None:
-        """The id of a user of a domain. A new one gets the password, which must not be None then."""
+        """Return the id of a user of a domain. A new one gets the password, which must not be None then."""
         query = f'users?name={quote(name)}&domain_id={domain}'
         found = [] if domain is None else self.call('GET', query, None)['users']
         if not found:
@@ -133,7 +133,7 @@ class Setup:
 
     def grant(self, kind: str, scope: str | None, scope_name: str, user: str | None, user_name: str,
               role: str | None, role_name: str) -> None:
-        """Gives a user a role in a project or a domain (`kind`)."""
+        """Give a user a role in a project or a domain (`kind`)."""
         what = f'role {role_name} of user {user_name} in {kind} {scope_name}'
         if scope and user and role:
             held = self.call('GET', f'role_assignments?user.id={user}&scope.{kind}.id={scope}&role.id={role}', None)
@@ -153,7 +153,8 @@ class Setup:
         self.done.append((MADE, f'region {name}'))
 
     def endpoints(self, kind: str, region: str, by_interface: Mapping[str, str]) -> None:
-        """The service of a type with its endpoints in one region. A service of another name is used, too."""
+        """Make sure of the service of a type with its endpoints in one region. A service of another name is used,
+        too."""
         name, description, _port, _path = SERVICES[kind]
         found = self.call('GET', f'services?type={kind}', None)['services']
         service = self._there(f'service {kind}', found[0]['id']) if found else self._make(

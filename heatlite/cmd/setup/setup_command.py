@@ -77,7 +77,7 @@ def _endpoint(text: str) -> tuple[str, str, str]:
 
 
 def run(conf: ConfigOpts) -> int:
-    """Returns the exit code. Raises AuthorizationFailure, Error, SystemExit."""
+    """Run the command and return the exit code. Raises AuthorizationFailure, Error, SystemExit."""
     from keystoneauth1 import exceptions
     command = conf.command
     cloud = _cloud(command.os_cloud)
@@ -156,7 +156,7 @@ class Keystone:
 # --- what is wanted ---------------------------------------------------------------------------------------
 
 def _of(conf: ConfigOpts, name: str, group: str | None = None) -> str | None:
-    """An option that the files set; None if it is unset or not registered."""
+    """Return an option that the files set; None if it is unset or not registered."""
     found = getattr(conf if group is None else conf[group], name, None)
     return str(found) if found else None
 
