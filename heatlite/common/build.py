@@ -10,9 +10,10 @@ from heatlite.common import release
 FILE = 'revision.txt'                   # beside this module; written by setup.py, absent in a checkout
 
 
-def revision() -> str:
-    """`VERSION`, or `VERSION+REVISION` of an installation whose build knew the revision."""
-    found = source_revision()
+def revision(folder: Traversable | None = None) -> str:
+    """`VERSION`, or `VERSION+REVISION` of an installation whose build knew the revision. `folder`: as
+    `source_revision`."""
+    found = source_revision(folder)
     return f'{release.version()}+{found}' if found else release.version()
 
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 from oslo_config import cfg
+from oslo_policy import opts as policy_options
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
@@ -97,6 +98,7 @@ def options(given: Mapping[str, object]) -> cfg.ConfigOpts:
 def _options(given: tuple[tuple[str, object], ...]) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     config.register(conf)
+    policy_options.set_defaults(conf)
     conf([], default_config_files=[])
     for name, value in {'max_resources_per_stack': -1, 'auth_encryption_key': KEY, **dict(given)}.items():
         group, _, name = name.rpartition('.')

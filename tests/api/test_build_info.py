@@ -69,10 +69,11 @@ def test_the_revision_of_a_checkout_reaches_the_wheel_by_the_source_distribution
     assert git(project, 'status', '--short', '--', PLACE) == ''         # nothing is written into the checkout
 
 
-@pytest.mark.parametrize('known, shown', [('', release.version()), ('abc', f'{release.version()}+abc')])
-def test_what_is_shown(known, shown, monkeypatch):
-    monkeypatch.setattr(build, 'source_revision', lambda: known)
-    assert build.revision() == shown
+@pytest.mark.parametrize('known, shown', [('', release.version()), ('abc\n', f'{release.version()}+abc')])
+def test_what_is_shown(known, shown, tmp_path):
+    if known:
+        (tmp_path / build.FILE).write_text(known)
+    assert build.revision(tmp_path) == shown
 
 
 @pytest.mark.parametrize('option, shown', [(None, build.revision()), ('queens-7', 'queens-7')])

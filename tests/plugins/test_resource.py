@@ -15,6 +15,7 @@ from tests.plugins.bench import Bench
 
 S = properties.Schema
 LAMPS = {}                                  # the service behind: id -> what it says
+DELETES = []                                # ids of which it was asked to delete the lamp
 
 
 class NoLamp(Exception):
@@ -32,6 +33,7 @@ class LanternPlugin(client_plugin.ClientPlugin):
 
             @staticmethod
             def delete(lamp):
+                DELETES.append(lamp)
                 if lamp not in LAMPS:
                     raise NoLamp(lamp)
                 del LAMPS[lamp]
@@ -91,6 +93,7 @@ class Lamp(resource.Resource):
 @pytest.fixture(autouse=True)
 def lantern(types, monkeypatch):
     LAMPS.clear()
+    DELETES.clear()
     monkeypatch.setitem(clients.BUILT_IN, 'lantern', f'{__name__}:LanternPlugin')
     clients.initialise()
     types.register('Acme::Lamp', Lamp)
@@ -306,9 +309,11 @@ def test_the_deletion_policy_decides(policy, is_called):
 def test_deleting_what_is_gone_or_never_was():
     bench = Bench('Acme::Lamp')
     bench.run('DELETE')
+    assert DELETES == []
     bench.create()
     LAMPS.clear()
     bench.run('DELETE')
+    assert DELETES == ['l1']
 
 
 def test_a_snapshot_before_deletion():

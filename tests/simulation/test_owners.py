@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import logging
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -20,9 +21,7 @@ from heatlite.db import stack_trees
 from heatlite.db.tables import credentials, stack
 from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
 from heatlite.engine.reconcile import loading
-from heatlite.engine.requests import drift
 from heatlite.engine.resources.openstack.heat.random_string import RandomString
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.rpc import messages
 from heatlite.testing import cluster as bare
 from tests.simulation import cloud as clouds
@@ -441,26 +440,27 @@ def test_a_rollback_of_a_nested_stack_alone_is_for_the_owner_of_the_tree_only(cl
 
 
 @pytest.mark.parametrize('is_nested', [False, True])
-def test_a_restore_needs_the_rights_to_the_types_of_the_snapshot(cluster, keystone, monkeypatch, is_nested):
+def test_a_restore_needs_the_rights_to_the_types_of_the_snapshot(keystone, tmp_path, is_nested):
     """Also to those of which the stack has no resource now, and in nested stacks."""
-    kind = {'type': 'Sim::Forbidden', 'properties': {'value': 'one'}}
-    document = {**HOT, 'resources': {'r': {'type': 'inner.yaml'} if is_nested else kind}}
-    files = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': kind}})} if is_nested else {}
-    for _runtime, service in cluster.engines:
-        service.registry.register('Sim::Forbidden', Acting)
-    stack_id = cluster.create('s', document, files=files)
-    done(cluster, stack_id, 'CREATE')
-    snapshot_id = snapshot(cluster, stack_id)
-    cluster.update(stack_id, {**HOT, 'resources': {}})
-    done(cluster, stack_id, 'UPDATE')
-    monkeypatch.setattr(TypeRegistry, 'allows', lambda registry, context, name: (
-        name != 'Sim::Forbidden' or context.user_id == 'ann'))
-    cluster.is_('bob')
-    refused = cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id), [exception.Forbidden])
-    assert 'Sim::Forbidden' in str(refused) and list(keystone.trusts.values()) == ['ann']
-    cluster.is_('ann')
-    cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
-    done(cluster, stack_id, 'RESTORE')
+    rules = tmp_path / 'policy.yaml'
+    rules.write_text('"resource_types:Sim::Forbidden": "user_id:ann"')
+    with Cluster(**{'oslo_policy.policy_file': str(rules)}) as cluster:
+        kind = {'type': 'Sim::Forbidden', 'properties': {'value': 'one'}}
+        document = {**HOT, 'resources': {'r': {'type': 'inner.yaml'} if is_nested else kind}}
+        files = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': kind}})} if is_nested else {}
+        for _runtime, service in cluster.engines:
+            service.registry.register('Sim::Forbidden', Acting)
+        stack_id = cluster.create('s', document, files=files)
+        done(cluster, stack_id, 'CREATE')
+        snapshot_id = snapshot(cluster, stack_id)
+        cluster.update(stack_id, {**HOT, 'resources': {}})
+        done(cluster, stack_id, 'UPDATE')
+        cluster.is_('bob')
+        refused = cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id), [exception.Forbidden])
+        assert 'Sim::Forbidden' in str(refused) and list(keystone.trusts.values()) == ['ann']
+        cluster.is_('ann')
+        cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+        done(cluster, stack_id, 'RESTORE')
 
 
 def test_nested_stacks_of_an_earlier_release_act_for_the_owner_of_the_root(cluster, keystone):
@@ -758,6 +758,27 @@ def test_signals_after_a_cancelled_update_are_handled_for_its_user(cluster):
     cluster.settle(stack_id)
 
 
+@contextmanager
+def when_logged(name, text, act):
+    """Call `act` in the thread that first logs a line of the logger `name` that contains `text`, before it goes on."""
+    log, lines = logging.getLogger(name), []
+    level = log.level
+
+    def note(record):
+        if text in record.getMessage() and not lines:
+            lines.append(record)
+            act()
+        return True
+
+    log.setLevel(logging.INFO)
+    log.addFilter(note)
+    try:
+        yield lines
+    finally:
+        log.removeFilter(note)
+        log.setLevel(level)
+
+
 def changing_owners(cluster):
     """More users, one after the other, than may wait for the end of one action."""
     for name in ('bob', 'ann') * (authorities.MOST_REPLACED // 2 + 1):
@@ -766,7 +787,7 @@ def changing_owners(cluster):
 
 
 @pytest.mark.parametrize('cancels', [False, True])
-def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keystone, monkeypatch, cancels):
+def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keystone, cancels):
     """Who takes it over when the repair has read the credentials. `cancels`: the update; the tag is as before."""
     with Cluster(engines=1, **{'drift.interval': 20.0, 'drift.repair_interval': 0.0}) as cluster:
         document = {**HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'value': 'v'}}}}
@@ -777,20 +798,17 @@ def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keyston
             each['value'] = 'drifted'
         (_runtime, service), = cluster.engines
         thing = {'type': 'Sim::Acting', 'properties': {'value': 'of bob'}}
-        taken, other = [], {**HOT, 'resources': {**document['resources'], 'more': thing}}
+        other = {**HOT, 'resources': {**document['resources'], 'more': thing}}
 
-        def overtaken(tx, row):
-            found = loading.stored_context(tx, row)
-            if not taken:
-                taken.append(service.endpoint.handle(user('bob'), messages.UpdateStack(
-                    stack_id=stack_id, template=other, environment=environment, files={})))
-                if cancels:
-                    service.endpoint.handle(user('bob'), messages.CancelStack(stack_id, rollback=True))
-            return found
+        def take_over():
+            service.endpoint.handle(user('bob'), messages.UpdateStack(
+                stack_id=stack_id, template=other, environment=environment, files={}))
+            if cancels:
+                service.endpoint.handle(user('bob'), messages.CancelStack(stack_id, rollback=True))
 
-        monkeypatch.setattr(drift, 'loading', SimpleNamespace(stored_context=overtaken))
-        assert cluster.universe.run(lambda: bool(taken))
-        wait(cluster, 60.0)
+        with when_logged('heatlite.engine.requests.drift', 'is repaired', take_over) as repairs:
+            assert cluster.universe.run(lambda: bool(repairs))
+            wait(cluster, 60.0)
         assert list(keystone.trusts.values()) == stored(cluster) == ['bob']
 
 

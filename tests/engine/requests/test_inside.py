@@ -8,6 +8,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.engine import properties, resource
 from heatlite.engine.requests import validation
 from heatlite.language import definition as definitions
 from heatlite.language import template as templates
@@ -107,16 +108,19 @@ def test_what_stands_for_any_type_takes_every_deletion_policy(types, policy):
     check(types, {'type': 'OS::Heat::None', 'deletion_policy': policy, 'properties': json.loads('{"any": 1}')})
 
 
-def test_an_external_resource_needs_no_service(types, monkeypatch):
+class FarLamp(resource.Resource):
+    """A lamp of a service for which there is no client."""
+
+    default_client_name = 'lighthouse'
+    properties_schema = {'watts': properties.Schema(properties.Schema.INTEGER)}
+
+
+def test_an_external_resource_needs_no_service(types):
     """It is only referred to; whether it is there is found out when the stack is made."""
-    monkeypatch.setattr('heatlite.engine.types.catalog.Catalog._available', lambda self, kind, name: _absent)
-    check(types, {'type': 'OS::Nova::Server', 'external_id': 'abc'})
+    types.register('Acme::FarLamp', FarLamp)
+    check(types, {'type': 'Acme::FarLamp', 'external_id': 'abc'})
     with pytest.raises(exception.ResourceTypeUnavailable):
-        check(types, {'type': 'OS::Nova::Server', 'properties': {'flavor': 'm1'}})
-
-
-def _absent():
-    raise exception.ResourceTypeUnavailable(service_name='nova', resource_type='OS::Nova::Server', reason='none')
+        check(types, {'type': 'Acme::FarLamp', 'properties': {'watts': 5}})
 
 
 GROUPS = {'min_size': 3, 'max_size': 1, 'resource': {'type': 'OS::Heat::RandomString'}}

@@ -72,7 +72,7 @@ def test_a_half_made_group_gets_its_rules(cloud: Cloud):
 def test_gone_already(cloud: Cloud):
     life = Life(cloud, GROUP, {})
     cloud.client('neutron').delete_security_group(life.create().resource_id)
-    life.delete()
+    assert life.writes_of(life.delete) == ['DELETE /security-groups/ID']
 
 
 def test_the_name_default_is_refused(cloud: Cloud):
