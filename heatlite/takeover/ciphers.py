@@ -40,7 +40,7 @@ def _cfb(secret: str, key: str) -> bytes:
 
 
 def _cbc(secret: str, key: str) -> bytes:
-    """The last byte gives the number of zeros before it."""
+    """Decrypt with the mode CBC: the last byte gives the number of zeros before it."""
     from cryptography.hazmat.primitives.ciphers.modes import CBC
     padded = _aes(secret, key, CBC)
     zeros = padded[-1] if padded else BLOCK
@@ -64,7 +64,7 @@ METHODS: Mapping[str, Callable[[str, str], bytes]] = {
 
 
 def decrypt(method: str, secret: str, key: str) -> str:
-    """Returns the clear text. Raises InvalidEncryptionKey for another key or a damaged value, Error for an unknown
+    """Return the clear text. Raises InvalidEncryptionKey for another key or a damaged value, Error for an unknown
     method."""
     opener = METHODS.get(method)
     if opener is None:
@@ -76,7 +76,7 @@ def decrypt(method: str, secret: str, key: str) -> str:
 
 
 def decrypted_json(secret: object, key: str) -> object:
-    """The value of a pair [method, text], in which Heat encrypts JSON."""
+    """Return the value of a pair [method, text], in which Heat encrypts JSON."""
     if not (isinstance(secret, list) and len(secret) == 2 and all(isinstance(part, str) for part in secret)):
         raise ValueError(_('an encrypted value is no pair of a method and a text'))
     try:

@@ -54,7 +54,7 @@ RETRY_LIMIT = 0                             # nothing is retried: nothing is dri
 
 
 def complete(whole: ConvertedTree, runtime: Runtime, registry: TypeRegistry) -> ConvertedTree:
-    """Returns the tree, completed. Raises NotConvertible for a template that heatlite cannot read."""
+    """Return the tree, completed. Raises NotConvertible for a template that heatlite cannot read."""
     tree = _Tree(runtime, registry)
     for stack in map(_translated, whole.stacks):    # parents first: what is hidden comes from them
         tree.define(stack, whole)
@@ -86,7 +86,7 @@ class _Tree:
     # --- definitions ------------------------------------------------------------------------------------
 
     def define(self, stack: ConvertedStack, whole: ConvertedTree) -> None:
-        """Builds the definition, and from it the parameters, the applied definitions and their fingerprints."""
+        """Build the definition, and from it the parameters, the applied definitions and their fingerprints."""
         parent = self.stacks.get(stack.row.owner_id or '')
         if parent is not None:
             stack = _below(stack, parent)
@@ -108,7 +108,7 @@ class _Tree:
 
     def _applied(self, stack: ConvertedStack, definition: StackDefinition, member: ConvertedResource,
                  current: Mapping[str, int]) -> ConvertedResource:
-        """The member with the rest of its definition. Properties are those that Heat applied."""
+        """Return the member with the rest of its definition. Properties are those that Heat applied."""
         state, source = member.state, definition
         if 'properties' not in member.columns:
             return _not_begun(member, definition, current)
@@ -129,7 +129,7 @@ class _Tree:
     # --- values -----------------------------------------------------------------------------------------
 
     def read(self, stack_id: str) -> None:
-        """Adds references, attributes and outputs, after those of the stacks below."""
+        """Add references, attributes and outputs, after those of the stacks below."""
         known = self.stacks[stack_id]
         if known.stack.row.deleted_at is not None:
             return
@@ -164,7 +164,7 @@ class _Tree:
         raise exception.ClientNotAvailable(client_name=client)
 
     def _asked(self, read: Callable[[], object]) -> object:
-        """The value, or UNKNOWN if it is not stored."""
+        """Return the value, or UNKNOWN if it is not stored."""
         before = self.refusals
         try:
             value = read()
@@ -173,8 +173,8 @@ class _Tree:
         return value if self.refusals == before else UNKNOWN
 
     def _cached(self, executor: StepExecutor, known: _LoadedStack, member: ConvertedResource) -> dict[str, object]:
-        """Reference and attributes of one resource, as `AttributeReader.read`; without what a service would have to
-        be asked for."""
+        """Return reference and attributes of one resource, as `AttributeReader.read`; without what a service would have
+        to be asked for."""
         state = member.state
         if not state.exists or state.name not in known.definition.resources:
             return {}
@@ -194,14 +194,14 @@ class _Tree:
         return {name: value for name, value in found.items() if value is not UNKNOWN}
 
     def _output(self, executor: StepExecutor, name: str, output: OutputDefinition) -> dict[str, object]:
-        """An output; one that cannot be computed here is read by an engine whenever it is asked for."""
+        """Return an output; one that cannot be computed here is read by an engine whenever it is asked for."""
         value = self._asked(lambda: output.resolve(executor.scope))
         shown = {'output_key': name, 'description': output.description,
                  'output_value': value if is_known(value) else None}
         return shown if is_known(value) else {**shown, 'live': True}
 
     def _referring(self, known: _LoadedStack, executor: StepExecutor, member: ConvertedResource) -> ConvertedResource:
-        """The member with metadata and update policy that refer to other resources evaluated, too."""
+        """Return the member with metadata and update policy that refer to other resources evaluated, too."""
         wanted = known.definition.resources.get(member.state.name)
         if wanted is None or 'definition' not in member.columns:
             return member
@@ -216,7 +216,7 @@ class _Tree:
 
 
 def _not_begun(member: ConvertedResource, definition: StackDefinition, current: Mapping[str, int]) -> ConvertedResource:
-    """A resource that was never begun, with its requirements: Heat stores them when it begins."""
+    """Return a resource that was never begun, with its requirements: Heat stores them when it begins."""
     state = member.state
     wanted = implicit_dependencies.complete(definition).resources.get(state.name)
     if wanted is None or state.requires:
@@ -255,7 +255,7 @@ def _translated(stack: ConvertedStack) -> ConvertedStack:
 
 
 def _below(stack: ConvertedStack, parent: _LoadedStack) -> ConvertedStack:
-    """A nested stack with the facade of its parent's resource, and with what is hidden in it."""
+    """Return a nested stack with the facade of its parent's resource, and with what is hidden in it."""
     row = parent.leased.current(stack.row.parent_resource or '')
     applied = next((member.columns for member in parent.stack.members if row is not None and member.state.id == row.id),
                    {})
@@ -287,12 +287,12 @@ def _static(wanted: DefinedResource) -> dict[str, object]:
 
 
 def _rest(wanted: DefinedResource, scope: Scope) -> dict[str, object]:
-    """The evaluated definition of a resource without its properties."""
+    """Return the evaluated definition of a resource without its properties."""
     return {**_plain(wanted, scope), 'metadata': wanted.metadata(scope), 'update_policy': wanted.update_policy(scope)}
 
 
 def _plain(wanted: DefinedResource, scope: Scope) -> dict[str, object]:
-    """The parts of a definition that refer to no other resource."""
+    """Return the parts of a definition that refer to no other resource."""
     return {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
             'description': wanted.description, 'external_id': wanted.external_id(scope)}
 
@@ -349,7 +349,7 @@ class _NoClients:
         self._refuse = refuse
 
     def client_plugin(self, name: str) -> object:
-        """It still says what an error means."""
+        """Return the plug-in, which still says what an error means."""
         found = self._known.client_plugin(name)
         if found is not None:
             found.client = partial(self.client, name)

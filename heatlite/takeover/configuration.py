@@ -31,7 +31,7 @@ class Configuration:
 
 
 def load(files: list[Path], ours: cfg.ConfigOpts) -> Configuration:
-    """Reads the files, later ones over earlier ones. Raises Error, which names what is wrong with them."""
+    """Read the files, later ones over earlier ones. Raises Error, which names what is wrong with them."""
     conf = cfg.ConfigOpts()
     conf.register_opt(cfg.StrOpt('connection', secret=True), group='database')
     conf.register_opt(cfg.StrOpt('auth_encryption_key', secret=True, default=DEFAULT_KEY))

@@ -118,7 +118,7 @@ class HeatValueReader:
             raise NotConvertible(row, _('a value cannot be decrypted: %s') % error) from None
 
     def opened(self, row: str, secret: object) -> object:
-        """The value of a pair (method, text)."""
+        """Return the value of a pair (method, text)."""
         try:
             return ciphers.decrypted_json(secret, self.key)
         except (ValueError, exception.HeatException) as error:
@@ -131,7 +131,7 @@ class HeatValueReader:
 
 
 def convert(tree: rows.HeatTree, reader: HeatValueReader, new_id: Callable[[], str], now: datetime) -> ConvertedTree:
-    """The tree as rows of ours. `now`: actions under way get their whole time again. Raises NotConvertible."""
+    """Return the tree as rows of ours. `now`: actions under way get their whole time again. Raises NotConvertible."""
     return _Conversion(tree, reader, new_id, now).run()
 
 
@@ -169,7 +169,7 @@ class _Conversion:
         self._depths[stack.id] = self._depths[stack.owner_id] + 1
 
     def _check_live(self, stack: rows.HeatStack, row: str, action: Action, status: Status) -> None:
-        """What an engine needs to work on a stack. Deleted stacks are only shown."""
+        """Check what an engine needs to work on a stack. Deleted stacks are only shown."""
         if stack.convergence is False or stack.backup:
             raise NotConvertible(
                 row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
@@ -216,7 +216,7 @@ class _Conversion:
         return found
 
     def _being_made(self, stack: rows.HeatStack, action: Action, status: Status) -> str | None:
-        """The id of the snapshot that an action under way makes: Heat takes it for that of the traversal."""
+        """Return the id of the snapshot that an action under way makes: Heat takes it for that of the traversal."""
         if (action, status) != (Action.SNAPSHOT, Status.IN_PROGRESS):
             return None
         begun = [each.id for each in self._tree.snapshots.get(stack.id, ()) if _is_begun(each)]
@@ -237,7 +237,7 @@ class _Conversion:
         return ConvertedTemplate(template_id, document, self._environment(row, found), self._files_of(row, found))
 
     def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, object]:
-        """The environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
+        """Return the environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
         found = self._reader.mapping(row, 'environment', template.environment)
         encrypted = frozenset(found.get('encrypted_param_names') or ())
         found['parameters'] = {name: self._parameter(row, value) if name in encrypted else value
@@ -246,7 +246,8 @@ class _Conversion:
         return found
 
     def _parameter(self, row: str, value: object) -> object:
-        """The value of a hidden parameter. Heat encrypts its text, not JSON; what is no pair is not encrypted."""
+        """Return the value of a hidden parameter. Heat encrypts its text, not JSON; what is no pair is not
+        encrypted."""
         if isinstance(value, list) and len(value) == 2:
             return self._reader.clear(row, str(value[0]), str(value[1]))
         return value
@@ -415,7 +416,7 @@ class _Sources:
         self.by_id: dict[str, ConvertedTemplate] = {}
 
     def add(self, number: int, make: Callable[[int, str], ConvertedTemplate]) -> str:
-        """The new id of Heat's template `number`."""
+        """Return the new id of Heat's template `number`."""
         if number not in self._ids:
             template_id = self._new_id()
             self.by_id[template_id] = make(number, template_id)
@@ -423,7 +424,7 @@ class _Sources:
         return self._ids[number]
 
     def type_of(self, template_id: str, name: str) -> str | None:
-        """The type of that resource in the template; None if the template does not have it."""
+        """Return the type of that resource in the template; None if the template does not have it."""
         if template_id not in self._types:
             document = Template(dict(self.by_id[template_id].document))
             section, key = document.section('resources'), document.edition.keys.type
@@ -440,7 +441,7 @@ def _is_begun(snapshot: rows.HeatSnapshot) -> bool:
 
 
 def state(row: str, action: str | None, status: str | None) -> tuple[Action, Status]:
-    """Action and status of a stack or resource. Raises NotConvertible for words that are none."""
+    """Return action and status of a stack or resource. Raises NotConvertible for words that are none."""
     try:
         return Action(str(action)), Status(str(status))
     except ValueError:
@@ -449,14 +450,14 @@ def state(row: str, action: str | None, status: str | None) -> tuple[Action, Sta
 
 
 def config(found: rows.HeatSoftwareConfig, reader: HeatValueReader) -> Config:
-    """Raises NotConvertible."""
+    """Convert a software config. Raises NotConvertible."""
     row = f'software_config {found.id}'
     return Config(found.id, found.tenant, found.name, found.group, reader.mapping(row, 'config', found.config),
                   found.created_at or UNKNOWN_TIME)
 
 
 def deployment(found: rows.HeatSoftwareDeployment, reader: HeatValueReader) -> Deployment:
-    """Raises NotConvertible."""
+    """Convert a software deployment. Raises NotConvertible."""
     row = f'software_deployment {found.id}'
     for name, word in (('action', found.action), ('status', found.status)):
         if len(word or '') > tables.LONGEST_WORD:       # Heat checks neither

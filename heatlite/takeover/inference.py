@@ -12,7 +12,7 @@ Found = tuple[str, tuple[object, ...] | None, object]
 
 
 def values(written: object, applied: object) -> Iterator[Found]:
-    """The values of those references and attributes that are a whole property, or a whole item of a map or list.
+    """Yield the values of those references and attributes that are a whole property, or a whole item of a map or list.
 
     `written`: a part of a template; `applied`: the same part with all functions resolved. What stands within other
     functions is unknown. A `Ref` may name a parameter: the caller knows the resources.

@@ -194,7 +194,7 @@ service = _table(
 
 
 def check(tx: sa.Connection) -> None:
-    """Raises Error, which names what was found, unless the database is that of a Heat 27."""
+    """Raise Error, which names what was found, unless the database is that of a Heat 27."""
     there = sa.inspect(tx)
     tables = set(there.get_table_names())
     if alembic_version.name not in tables:

@@ -44,7 +44,7 @@ class HeatDatabase:
 
     @contextmanager
     def reader(self) -> Iterator[sa.Connection]:
-        """A read-only transaction that sees one state. Raises DatabaseUnavailable."""
+        """Yield a read-only transaction that sees one state. Raises DatabaseUnavailable."""
         try:
             with self._engine.connect() as tx:
                 yield tx
@@ -110,7 +110,7 @@ def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
 
 
 def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) -> list[HeatTree]:
-    """The trees of these roots, with their marks but without the rows of their stacks.
+    """Return the trees of these roots, with their marks but without the rows of their stacks.
 
     Without helpers of updates without convergence that are deleted: their rows are left until they are purged.
     Raises Error for stacks that are nested in each other in a circle.
@@ -183,7 +183,7 @@ def sizes(tx: sa.Connection, found: Sequence[HeatTree]) -> dict[str, int]:
 # --- whole trees -------------------------------------------------------------------------------------------
 
 def filled(tx: sa.Connection, found: Sequence[HeatTree]) -> list[HeatTree]:
-    """The trees with all rows of their stacks. A dozen statements for all together."""
+    """Return the trees with all rows of their stacks. A dozen statements for all together."""
     ids = [stack.id for tree in found for stack in tree.stacks]
     resources = _where(tx, rows.HeatResource, _select(rows.HeatResource, schema.resource), schema.resource.c.stack_id,
                        ids)
@@ -249,7 +249,7 @@ def _page(tx: sa.Connection, cls: type[T], table: sa.Table, project_id: str | No
 # --- the engines of that Heat ------------------------------------------------------------------------------
 
 def live_engines(tx: sa.Connection, now: datetime) -> list[str]:
-    """The hosts whose engines have reported lately and were not stopped in order."""
+    """Return the hosts whose engines have reported lately and were not stopped in order."""
     table = schema.service
     return sorted({row.host for row in tx.execute(sa.select(table).where(table.c.deleted_at.is_(None)))
                    if now - (row.updated_at or row.created_at or datetime.min) < timedelta(
@@ -257,7 +257,7 @@ def live_engines(tx: sa.Connection, now: datetime) -> list[str]:
 
 
 def secrets(tx: sa.Connection, limit: int) -> list[tuple[str, str]]:
-    """(method, encrypted text) of the newest values of each kind, to try a key."""
+    """Return (method, encrypted text) of the newest values of each kind, to try a key."""
     creds, data = schema.user_creds, schema.resource_data
     found = [(row.decrypt_method, text) for row in tx.execute(
         sa.select(creds.c.decrypt_method, creds.c.password, creds.c.trust_id).where(

@@ -44,7 +44,7 @@ class Present(StrEnum):
 
 
 def present(tx: sa.Connection, marks: Mapping[str, str | None]) -> dict[str, Present]:
-    """What is there of each of these trees. `marks`: root -> its mark in Heat, None if it is gone there.
+    """Return what is there of each of these trees. `marks`: root -> its mark in Heat, None if it is gone there.
 
     Two statements for each 500: primary key, and (root_id, depth).
     """
@@ -60,7 +60,7 @@ def present(tx: sa.Connection, marks: Mapping[str, str | None]) -> dict[str, Pre
 
 
 def put(tx: sa.Connection, whole: ConvertedTree, now: datetime) -> Present:
-    """Stores the tree, unless heatlite has worked on its copy, or has it already; returns what was there.
+    """Store the tree, unless heatlite has worked on its copy, or has it already; return what was there.
 
     Raises StackExists when another stack of the project has the name.
     """
@@ -93,7 +93,7 @@ def copies(tx: sa.Connection, project_id: str | None, after: str, limit: int) ->
 
 
 def remove(tx: sa.Connection, root_id: str) -> bool:
-    """Removes the copy of a tree that is gone in Heat, unless heatlite has worked on it."""
+    """Remove the copy of a tree that is gone in Heat, unless heatlite has worked on it."""
     if not leases.lock(tx, root_id) or present(tx, {root_id: None})[root_id] is not Present.OLD:
         return False
     upkeep.remove_tree(tx, root_id)
@@ -130,7 +130,7 @@ def _insert_events(tx: sa.Connection, whole: ConvertedTree) -> None:
 
 
 def sealed(authority: Credentials) -> Credentials:
-    """The credentials with our encryption."""
+    """Return the credentials with our encryption."""
     method, trust = crypt.encrypt(authority.trust_id)
     other, password = crypt.encrypt(authority.password)
     return replace(authority, trust_id=trust, password=password, method=method or other)
@@ -139,7 +139,7 @@ def sealed(authority: Credentials) -> Credentials:
 # --- software configs and deployments ----------------------------------------------------------------------
 
 def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[NotConvertible]]:
-    """Stores those configs that are not there: configs never change. Returns how many."""
+    """Store those configs that are not there: configs never change. Returns how many."""
     present_ids = there(tx, software_config, [each.id for each in found])
     new = [each for each in found if each.id not in present_ids]
     for each in new:
@@ -148,7 +148,7 @@ def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[N
 
 
 def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[NotConvertible]]:
-    """Stores deployments, over older states of them. Returns how many, and those whose configs are missing."""
+    """Store deployments, over older states of them. Returns how many, and those whose configs are missing."""
     wanted, refused = changed_deployments(tx, found, there(tx, software_config, [each.config_id for each in found]))
     for each in wanted:
         software_deployments.delete(tx, each.id)

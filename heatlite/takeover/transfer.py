@@ -94,7 +94,8 @@ class Transfer:
         self.report = TransferReport()
 
     def run(self) -> TransferReport:
-        """Raises Error for a database of another release, InvalidEncryptionKey for another key, DatabaseUnavailable."""
+        """Take all over. Raises Error for a database of another release, InvalidEncryptionKey for another key,
+        DatabaseUnavailable."""
         with self._heat.reader() as tx:
             schema.check(tx)
             self._try_key(source.secrets(tx, SAMPLES))
@@ -116,7 +117,7 @@ class Transfer:
     # --- trees ------------------------------------------------------------------------------------------
 
     def _slice(self, after: str) -> str | None:
-        """Takes over the next trees. Returns where the next slice begins, or None at the end."""
+        """Take over the next trees. Returns where the next slice begins, or None at the end."""
         with self._heat.reader() as tx:
             found = source.roots(tx, self._options.project_id, after, deleted=self._options.deleted)
             if not found:
@@ -196,7 +197,7 @@ class Transfer:
             after = found[-1].id if found else None
 
     def _remove_gone(self) -> None:
-        """Removes copies of trees that that Heat has deleted since they were taken over."""
+        """Remove copies of trees that that Heat has deleted since they were taken over."""
         after = ''
         while True:
             with self._database.reader() as ours:
@@ -228,7 +229,7 @@ class Transfer:
     def _take_all(self, kind: str, page: Callable[[sa.Connection, str | None, str, int], list[Row]],
                   converted: Callable[[Row, HeatValueReader], Made],
                   put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[NotConvertible]]]) -> None:
-        """Takes over all rows of one kind, a page in each transaction."""
+        """Take over all rows of one kind, a page in each transaction."""
         after = ''
         while True:
             with self._heat.reader() as tx:
@@ -275,7 +276,7 @@ def _reason(error: Exception) -> str:
 
 
 def _portions(found: Sequence[HeatTree], sizes: dict[str, int]) -> Iterator[list[HeatTree]]:
-    """The trees in portions of at most ROWS_AT_ONCE rows, or one tree."""
+    """Yield the trees in portions of at most ROWS_AT_ONCE rows, or one tree."""
     portion: list[HeatTree] = []
     total = 0
     for tree in found:

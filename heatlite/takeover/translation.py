@@ -12,7 +12,7 @@ CREDENTIAL, OWNER, USER_ID = 'credential_id', 'owner', 'user_id'
 
 
 def _owner(key: ConvertedResource, members: Sequence[ConvertedResource]) -> Iterator[Datum]:
-    """The user whose key it is: Heat keeps the newest key of each user with the user, too."""
+    """Yield the user whose key it is: Heat keeps the newest key of each user with the user, too."""
     credential = _data(key).get(CREDENTIAL)
     users = [each for each in members if each.state.type == USER]
     named = [each for each in users if credential is not None and _data(each).get(CREDENTIAL) == credential]
@@ -26,7 +26,7 @@ ADDED: Mapping[str, Callable[[ConvertedResource, Sequence[ConvertedResource]], I
 
 
 def data(member: ConvertedResource, members: Sequence[ConvertedResource]) -> tuple[Datum, ...]:
-    """The data of a resource for the type of heatlite. `members`: all resources of its stack."""
+    """Return the data of a resource for the type of heatlite. `members`: all resources of its stack."""
     add = ADDED.get(member.state.type)
     return member.data if add is None else (*member.data, *add(member, members))
 
