@@ -44,7 +44,7 @@ def value(name: str, schema: Schema, given: object, named: Named = NONE_NAMED) -
 
 
 def references(given: object) -> str | None:
-    """The resource that a value refers to as a whole: {get_resource: NAME}."""
+    """Return the resource that a value refers to as a whole: {get_resource: NAME}."""
     match given:
         case {'get_resource': str(name)}:
             return name

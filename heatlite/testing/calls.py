@@ -64,7 +64,7 @@ class Calls:
 
     @contextmanager
     def unwatched(self) -> Iterator[None]:
-        """The kit's own requests inside."""
+        """Let the kit itself make the requests of the block."""
         self._busy, before = True, self._busy
         try:
             yield

@@ -111,7 +111,7 @@ def _other(name: str, schema: Schema, given: object, example: Example, extra: di
 
 
 def _like(given: object, example: Example, extra: dict[str, object]) -> object:
-    """The value with its first reference leading to a second resource; None when there is no reference in it."""
+    """Return the value with its first reference leading to a second resource; None when there is no reference in it."""
     name = another.references(given)
     if name is not None and name in example.needs:
         extra[name + OTHER] = example.needs[name]
@@ -147,7 +147,7 @@ class Trial:
         self._given: Mapping[str, object] | None = None        # properties in the last template
 
     def finish(self) -> None:
-        """Removes what is left, in a cloud that cannot be reset, too."""
+        """Remove what is left, in a cloud that cannot be reset, too."""
         if self._scenario is not None:
             with suppress(Exception):
                 self._put(self._scenario, None, {})
@@ -203,7 +203,7 @@ class Trial:
         return (FAILED, '; '.join(findings)) if findings else (PASSED, '; '.join(refused))
 
     def _crash(self, change: ChangedProperty) -> tuple[str, str]:
-        """The same with the engine killed at the points of the update."""
+        """Check the same with the engine killed at the points of the update."""
         findings: list[str] = []
         for neighbour in self._ways(change):
             wrong, wanted, points = self._once(change, neighbour)
@@ -231,7 +231,7 @@ class Trial:
                 yield name
 
     def _neighbours(self, change: ChangedProperty) -> list[str]:
-        """What the resource refers to, before and after."""
+        """Return what the resource refers to, before and after."""
         after = set(referred(change.after))
         return [name for name in dict.fromkeys(referred(change.before))
                 if name in self.example.needs and name in after]
@@ -251,7 +251,7 @@ class Trial:
         return None
 
     def _once(self, change: ChangedProperty, neighbour: str | None) -> tuple[str, Counter[str], list[tuple[str, int]]]:
-        """What is wrong with the update; what is there after it, the points on the way."""
+        """Return what is wrong with the update; what is there after it, the points on the way."""
         if change.before == change.after:
             raise BrokenLife('the value is the same before and after')
         self.lives += 1
@@ -312,7 +312,7 @@ class Trial:
     # --- the scenario ---------------------------------------------------------------------------------------
 
     def _made(self, properties: Mapping[str, object], extra: Mapping[str, object]) -> ResourceScenario:
-        """The scenario with the resource made anew, and what it depends on as before."""
+        """Return the scenario with the resource made anew, and what it depends on as before."""
         if self._scenario is None:
             self.cloud.reset()
             self._scenario = ResourceScenario(self.type_name, self.example, self.cloud, self._register)
@@ -345,7 +345,7 @@ class Trial:
                         if kind not in self.example.leaves})
 
     def _state(self, scenario: ResourceScenario, leaves: tuple[str, ...] = ()) -> Counter[str]:
-        """What the cloud holds besides what it held at its start, without what differs from run to run."""
+        """Return what the cloud holds besides what it held at its start, without what differs from run to run."""
         with scenario.calls.unwatched():
             self.cloud.advance(SETTLING)
         named: dict[str, list[str]] = {}
@@ -408,7 +408,8 @@ def _plain(value: object, known: Known, key: str = '') -> object:
 
 
 def _text(text: str, known: Known, key: str) -> str:
-    """The same few texts, names of fields above all, occur in most objects of a cloud: each is replaced once."""
+    """Return the replaced text: the same few texts, names of fields above all, occur in most objects of a cloud, and
+    each is replaced once."""
     if text in known.names:
         return known.names[text]
     is_user_data = key == USER_DATA

@@ -38,13 +38,13 @@ class Cloud(Protocol):
         """Of the stacks in which types are tried."""
 
     def things(self) -> list[Thing] | None:
-        """What exists; None: unknown."""
+        """Return what exists; None: unknown."""
 
     def state(self) -> State | None:
         """Everything that it stores: {'objects': {kind: [{'id':, ...}]}, ...}; None: it cannot be read."""
 
     def reset(self) -> None:
-        """Removes everything that was made since its start."""
+        """Remove everything that was made since its start."""
 
     def writes(self) -> int | None:
         """How many changes were asked for so far; None: look at the requests."""
@@ -174,7 +174,7 @@ def _forget_tokens() -> None:
 
 @contextmanager
 def of(examples: Examples) -> Iterator[Cloud]:
-    """The cloud the examples ask for, there while the types are checked."""
+    """Yield the cloud the examples ask for, there while the types are checked."""
     with ExitStack() as stack:
         stand_in = None
         if examples.stand_in is not None:

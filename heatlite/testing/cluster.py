@@ -61,7 +61,7 @@ class Chaos:
         return [(label, number) for label, total in self.counts.items() for number in range(1, total + 1)]
 
     def point(self, label: str, runtime: SimulatedRuntime) -> None:
-        """A call, or the moment before or after a commit: others may go on first, and the process may die."""
+        """Pass a call, or the moment before or after a commit: others may go on first, and the process may die."""
         runtime.give_way()
         if not self.enabled or runtime.dead:
             return
@@ -74,7 +74,7 @@ class Chaos:
             raise Killed
 
     def visit(self, label: str, runtime: SimulatedRuntime) -> None:
-        """Raises Outage while the database is away."""
+        """Raise Outage while the database is away."""
         if not self.enabled or runtime.dead:
             return
         self.visits += 1
@@ -88,7 +88,8 @@ class Chaos:
 
 
 def options(given: Mapping[str, object]) -> cfg.ConfigOpts:
-    """The options of an engine. Engines with the same ones share them: registering them is a tenth of a short life."""
+    """Return the options of an engine. Engines with the same ones share them: registering them is a tenth of a short
+    life."""
     cfg.CONF.set_override('auth_encryption_key', KEY)       # where types that keep secrets look
     return _options(tuple(sorted((name, tuple(value) if isinstance(value, list) else value)
                                  for name, value in given.items())))
@@ -200,7 +201,7 @@ class Cluster:
     # --- the user ---------------------------------------------------------------------------------------
 
     def ask(self, message: messages.Message, allowed: Iterable[type[Exception]] = ()) -> Any:
-        """Sends `message` to some engine until one answers; an error of a type in `allowed` is an answer too, that the
+        """Send `message` to some engine until one answers; an error of a type in `allowed` is an answer too, that the
         database is away is none."""
         answers: list[object] = []
         again: list[EngineService] = []
@@ -266,7 +267,7 @@ class Cluster:
         return found
 
     def settle(self, stack_id: str, limit: float = 4000.0) -> stacks.StoredStack:
-        """Runs until the stack's action has ended and no engine works on it; the stack's row."""
+        """Run until the stack's action has ended and no engine works on it; the stack's row."""
         seen = -1
 
         def is_settled() -> bool:
@@ -282,7 +283,7 @@ class Cluster:
         return self.row(stack_id)
 
     def until_deleted(self, stack_id: str, limit: float = 4000.0) -> None:
-        """Runs until the stack is deleted. Looks only when something was committed: most steps commit nothing."""
+        """Run until the stack is deleted. Looks only when something was committed: most steps commit nothing."""
         seen = -1
 
         def is_deleted() -> bool:

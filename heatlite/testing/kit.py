@@ -68,7 +68,7 @@ class Kit:
 
     @contextmanager
     def clouds(self) -> Iterator[Callable[[str], Cloud | None]]:
-        """A function from the name of a type to its cloud, None without an example; each is started when first
+        """Yield a function from the name of a type to its cloud, None without an example; each is started when first
         asked for."""
         with ExitStack() as stack:
             started: dict[int, Cloud] = {}
@@ -101,7 +101,7 @@ class Kit:
 
 
 def of(path: Path, examples: Path | None = None) -> Kit:
-    """The plug-in at `path`. Raises FileNotFoundError, ExamplesError."""
+    """Return the plug-in at `path`. Raises FileNotFoundError, ExamplesError."""
     plugin = modules.load(path)
     if examples is not None:
         files = [examples]

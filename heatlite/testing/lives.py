@@ -75,7 +75,7 @@ class Life:
         return (FAILED, failure) if failure else (PASSED, '')
 
     def no_op(self) -> Said:
-        """Compared with what is stored, and with the real thing."""
+        """Update without a change, compared with what is stored, and with the real thing."""
         for real in (False, True):
             writes, events, rows = self.scenario.writes(), self.scenario.events(), self.scenario.rows()
             failure = self.scenario.put(self.given, converge=real)
@@ -235,7 +235,8 @@ class Life:
         return (WARNED, _few(warned)) if warned else (PASSED, '')
 
     def _after_crash(self, wanted: Mapping[str, object] | None, failure: str | None) -> tuple[str, str]:
-        """What is wrong, if anything. A type that cannot look for what it made may fail a create, and be made anew."""
+        """Return what is wrong, if anything. A type that cannot look for what it made may fail a create, and be made
+        anew."""
         if failure is not None:
             again = self.scenario.put(wanted)
             if self._finds or again is not None:
@@ -268,7 +269,7 @@ class Life:
         self.given = wanted
 
     def _restore(self) -> None:
-        """It is there again, as last given."""
+        """Make it be there again, as last given."""
         failure = self.scenario.put(self.given)
         if failure is not None:
             raise UnmetCondition(failure)
@@ -279,14 +280,14 @@ class Life:
             raise UnmetCondition(failure)
 
     def _surplus(self, expected: int | None = None) -> str:
-        """What there is beyond the things of one, '' for nothing."""
+        """Return what there is beyond the things of one, '' for nothing."""
         found = self.scenario.new_things()
         if found is None or len(found) <= (self._made if expected is None else expected):
             return ''
         return _few(found)
 
     def _forgive(self) -> None:
-        """What is left behind now was reported, and is no surplus of the next run."""
+        """Remove what is left behind now: it was reported, and is no surplus of the next run."""
         failure = self.scenario.put(None)
         if failure is not None:
             raise UnmetCondition(failure)
@@ -309,7 +310,7 @@ CHECKS: Mapping[str, Callable[[Life], Said]] = {
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,
         register: Callable[[TypeRegistry], None], crash_every: int) -> Iterator[CheckResult]:
-    """The result of each check. `cloud` None with an example: it could not be started."""
+    """Yield the result of each check. `cloud` None with an example: it could not be started."""
     if example is None or cloud is None:
         for check in CHECKS:
             yield CheckResult(type_name, check, NOT_TRIED, 'no example')

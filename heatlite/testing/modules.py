@@ -19,7 +19,7 @@ class LoadedPlugin:
 
 
 def load(path: Path) -> LoadedPlugin:
-    """A folder as a whole; of the folder of a file, or of a package, that one. Raises FileNotFoundError.
+    """Load a folder as a whole; of the folder of a file, or of a package, that one. Raises FileNotFoundError.
 
     Read anew, from this folder first: another path may hold a module of the same name.
     """

@@ -46,7 +46,7 @@ class Universe:
         self.interleaved = True                 # statements and calls give way (`SimulatedRuntime.give_way`)
 
     def database_time(self) -> float:
-        """The database's clock: seconds since 1970."""
+        """Return the database's clock: seconds since 1970."""
         return EPOCH_SECONDS + self.time + self.database_ahead
 
     def process(self, name: str) -> SimulatedRuntime:
@@ -54,7 +54,7 @@ class Universe:
         return self.processes[-1]
 
     def current(self) -> SimThread:
-        """The thread that runs: only threads of the simulation wait in virtual time."""
+        """Return the thread that runs: only threads of the simulation wait in virtual time."""
         assert self.running is not None
         return self.running
 
@@ -77,7 +77,7 @@ class Universe:
         heapq.heappush(self._timers, (self.time + max(seconds, 0.0), next(self._order), thread, token))
 
     def run(self, until: Callable[[], bool], limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
-        """Runs until `until()` is true; False when nothing is left to do or `limit` virtual seconds passed.
+        """Run until `until()` is true; False when nothing is left to do or `limit` virtual seconds passed.
 
         Raises AssertionError after `most_steps` steps, and after a `failure`.
         """
@@ -138,14 +138,14 @@ class SimThread:
         return self.token is token and not self._greenlet.dead and not self.runtime.dead
 
     def pause(self) -> None:
-        """Gives way; called by the thread itself. A thread of a dead process does not come back."""
+        """Give way; called by the thread itself. A thread of a dead process does not come back."""
         if not self.runtime.dead:
             self.runtime.universe.main.switch()
         if self.runtime.dead:
             raise Killed
 
     def interrupt(self, error: BaseException) -> None:
-        """Raises `error` where it waits. Called by the universe."""
+        """Raise `error` where it waits. Called by the universe."""
         universe = self.runtime.universe
         if self._greenlet.dead or self.runtime.dead or not self._greenlet:
             return
@@ -300,7 +300,7 @@ class SimulatedRuntime:
         return self.universe.random.random()
 
     def give_way(self) -> None:
-        """What a round trip to a server does: any other thread may go on first, and now and then time passes.
+        """Do what a round trip to a server does: any other thread may go on first, and now and then time passes.
 
         Nothing happens outside a simulated thread, and in a universe that is not interleaved.
         """

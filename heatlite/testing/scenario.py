@@ -40,7 +40,8 @@ class Replaceable:
 
 
 def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
-    """The type, with resources called one of `names` replaced when they are unhealthy, although they are there."""
+    """Return the type, with resources called one of `names` replaced when they are unhealthy, although they are
+    there."""
     def needs_replace_failed(self: Resource) -> bool:
         return self.name in names or bool(kind.needs_replace_failed(self))
 
@@ -86,7 +87,7 @@ class ResourceScenario:
         self.cluster.close()
 
     def _around(self, label: str) -> None:
-        """A call of a type: its cloud's clock catches up, and the engine may die."""
+        """Note a call of a type: its cloud's clock catches up, and the engine may die."""
         thread = self.cluster.universe.running
         if thread is None:
             return
@@ -111,7 +112,7 @@ class ResourceScenario:
         return {'heat_template_version': VERSION, 'parameters': parameters, 'resources': entries}
 
     def prepare(self) -> str | None:
-        """Makes what it needs. Why that is not possible, or None."""
+        """Make what it needs. Why that is not possible, or None."""
         found = self.cluster.ask(messages.CreateStack(
             template=self.template(None), stack_name='kit', environment=dict(self.example.environment)))
         self.stack_id = found['stack_id']
@@ -120,7 +121,7 @@ class ResourceScenario:
         return None if row.status == 'COMPLETE' else self.reason()
 
     def put(self, properties: Mapping[str, object] | None, converge: bool = False) -> str | None:
-        """Makes, changes or deletes it, and waits. Why that failed, or None."""
+        """Make, change or delete it, and wait. Why that failed, or None."""
         self.cluster.ask(messages.UpdateStack(**self._update(properties), converge=converge))
         return self._failure()
 
@@ -134,7 +135,7 @@ class ResourceScenario:
         return found
 
     def apply(self, plan: StoredPlan) -> str | None:
-        """Does what is planned, and waits. Why that failed, or None."""
+        """Do what is planned, and wait. Why that failed, or None."""
         self.cluster.ask(messages.ApplyPlan(plan.id))
         return self._failure()
 
@@ -147,13 +148,13 @@ class ResourceScenario:
         return None if row.status == 'COMPLETE' else self.reason()
 
     def mark_unhealthy(self, name: str) -> None:
-        """The next update replaces it."""
+        """Make the next update replace it."""
         self.unhealthy.add(name)
         self.cluster.ask(messages.MarkUnhealthy(self.stack_id, name, True, 'to be replaced'))
         self.cluster.settle(self.stack_id)
 
     def clear(self) -> None:
-        """Deletes the stack; its cloud serves other types, too."""
+        """Delete the stack; its cloud serves other types, too."""
         self.cluster.delete(self.stack_id)
         self.cluster.settle(self.stack_id)
 
@@ -163,7 +164,7 @@ class ResourceScenario:
         return None if row.status == 'COMPLETE' else self.reason()
 
     def reason(self) -> str:
-        """What the last event of a failed resource says, or the stack itself."""
+        """Return what the last event of a failed resource says, or the stack itself."""
         for name, action, status, reason in self.cluster.events(self.stack_id):
             if status == 'FAILED' and action != 'CHECK' and name in (IT, *self.example.needs, *self.example.beside):
                 return f'{name} {action}: {reason}'
@@ -196,7 +197,7 @@ class ResourceScenario:
         return len(self.calls.writes) if counted is None else counted
 
     def rows(self) -> list[tuple[str, str, str | None]]:
-        """(action, status, physical id) of each row it has."""
+        """Return (action, status, physical id) of each row it has."""
         return self.cluster.states(self.stack_id).get(IT, [])
 
     def row_ids(self, name: str = IT) -> list[int]:
@@ -248,7 +249,7 @@ def _kind(thing: Thing) -> object:
 
 
 def planned(plan: StoredPlan) -> str:
-    """What would change, with its values; '' if nothing would."""
+    """Return what would change, with its values; '' if nothing would."""
     return '; '.join(f'{each["action"]} of {".".join(each["path"])}: {each["values"]}'
                      for each in plan.document['changes'] if each['action'] != 'none')
 

@@ -83,7 +83,7 @@ def check_attributes(kind: type[Resource]) -> Iterator[Diagnostic]:
 
 
 def check_methods(kind: type[Resource]) -> Iterator[Diagnostic]:
-    """The engine can call them, and what the schema promises has somebody who does it."""
+    """Check that the engine can call them, and that what the schema promises has somebody who does it."""
     for name, count in contract_names.ARGUMENTS.items():
         method = getattr(kind, name, None)
         if method is not None and not callable(method):
@@ -189,7 +189,7 @@ CHECKS = {'properties': check_properties, 'attributes': check_attributes, 'metho
 
 
 def run(type_name: str, kind: type[Resource]) -> Iterator[CheckResult]:
-    """The result of each check; of several complaints all, the first place."""
+    """Yield the result of each check; of several complaints all, the first place."""
     for check, complain in CHECKS.items():
         found = list(complain(kind))
         if found:

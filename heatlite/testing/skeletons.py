@@ -19,7 +19,8 @@ class SkeletonError(Exception):
 
 
 def write(name: str, folder: Path | None = None) -> list[Path]:
-    """The files written. `name`: of the type, such as Acme::Lamp; `folder`: default, one of the module's name here."""
+    """Return the files written. `name`: of the type, such as Acme::Lamp; `folder`: default, one of the module's name
+    here."""
     if not NAME.fullmatch(name):
         raise SkeletonError(f'{name} is no name for a type; Acme::Lamp would be one')
     last = name.rpartition('::')[2]

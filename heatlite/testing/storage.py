@@ -91,7 +91,7 @@ class SimDatabase(Database):
         return self
 
     def break_off(self) -> None:
-        """Rolls back what is open for writing, as a server does when its client is gone."""
+        """Roll back what is open for writing, as a server does when its client is gone."""
         for transaction in [*self._open]:
             self._break_off(transaction)
 
@@ -104,7 +104,7 @@ class SimDatabase(Database):
         self._has_ended()
 
     def _has_ended(self) -> None:
-        """A transaction was committed, was rolled back, or will be before any other thread continues."""
+        """Note that a transaction was committed, was rolled back, or will be before any other thread continues."""
 
     @contextmanager
     def reader(self) -> Iterator[Connection]:
@@ -134,7 +134,7 @@ class SimDatabase(Database):
 
     @contextmanager
     def _observed(self) -> Iterator[None]:
-        """Ends the simulation if the real database fails: in virtual time it would be asked again without end."""
+        """End the simulation if the real database fails: in virtual time it would be asked again without end."""
         try:
             with _unwrapped():
                 yield
@@ -165,7 +165,7 @@ class Storage(Protocol):
     """Where the processes of one simulation store what they write."""
 
     def open(self, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None, seal_sources: bool) -> SimDatabase:
-        """The database as that process reaches it."""
+        """Return the database as that process reaches it."""
 
     def close(self) -> None: ...
 
@@ -186,7 +186,7 @@ class WriteLock:
         self._freed: list[Flag] = []
 
     def acquire(self, wanting: SqliteDatabase) -> object | None:
-        """What `release` takes; None: the lock was not to be had in time."""
+        """Return what `release` takes; None: the lock was not to be had in time."""
         end = self._universe.time + self.TIMEOUT
         while self._holder is not None:
             holder, _ = self._holder
@@ -253,7 +253,7 @@ _TEMPLATE_FILE: list[bytes] = []
 
 
 def _fresh_file(folder: Path) -> str:
-    """A copy of an empty database: making the tables anew would be most of a short run."""
+    """Return a copy of an empty database: making the tables anew would be most of a short run."""
     path = folder / 'heatlite.sqlite'
     if not _TEMPLATE_FILE:
         made = Database(f'sqlite:///{path}')
@@ -287,13 +287,13 @@ class DatabaseServer:
         self._databases.clear()
 
     def has_ended(self) -> None:
-        """A transaction has ended: whatever waits for its locks may try again."""
+        """Note that a transaction has ended: whatever waits for its locks may try again."""
         flags, self._flags = self._flags, []
         for each in flags:
             each.set()
 
     def wait(self, runtime: SimulatedRuntime, tx: Connection, end: float) -> bool:
-        """Waits until a transaction has ended, for a second at most. False at `end`, and when all transactions wait."""
+        """Wait until a transaction has ended, for a second at most. False at `end`, and when all transactions wait."""
         if [each for each in self._databases if each.break_off_idle()]:
             return True
         if self.universe.time >= end:
@@ -354,7 +354,7 @@ class ServerDatabase(SimDatabase):
         return self._open
 
     def break_off_idle(self) -> bool:
-        """Rolls back the transactions without a statement for longer than a server accepts. Whether there were any."""
+        """Roll back the transactions without a statement for longer than a server accepts. Whether there were any."""
         now = self.runtime.universe.time
         idle = [each for each in self._open if now - self._used.get(each, now) > IDLE]
         for transaction in idle:
@@ -384,7 +384,7 @@ class ServerDatabase(SimDatabase):
         return True
 
     def _until_free(self, cursor: DriverCursor, context: ExecutionContext, execute: Callable[[], object]) -> None:
-        """Executes a statement, again for as long as it needs a lock that another transaction holds."""
+        """Execute a statement, again for as long as it needs a lock that another transaction holds."""
         tx = context.root_connection
         end = self.runtime.universe.time + LOCK_WAIT
         while True:
@@ -410,7 +410,7 @@ def _is_locked(error: Exception) -> bool:
 
 
 def _empty(url: str) -> None:
-    """Makes the tables of a database, or removes all their rows; numbers of rows begin with one."""
+    """Make the tables of a database, or remove all their rows; numbers of rows begin with one."""
     database = Database(url)
     try:
         sync.up(database)
@@ -429,7 +429,7 @@ def _empty(url: str) -> None:
 
 @contextmanager
 def _unwrapped() -> Iterator[None]:
-    """An outage that begins within a statement comes out of the library as an error of its own."""
+    """Raise an outage that begins within a statement: it comes out of the library as an error of its own."""
     try:
         yield
     except db_exception.DBError as error:
