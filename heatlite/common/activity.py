@@ -19,7 +19,7 @@ _TIME_AT = 40
 
 
 def mark_of(stack_id: str | None) -> bytes:
-    """The bytes that `Activity.mark` takes."""
+    """Return the bytes that `Activity.mark` takes."""
     return NOTHING if stack_id is None else stack_id.encode()[:LENGTH].ljust(LENGTH, b'\0')
 
 
@@ -31,11 +31,11 @@ class Activity:
         self._page = mmap.mmap(descriptor, SIZE)
 
     def mark(self, mark: bytes) -> None:
-        """Records that the code running from now on belongs to that stack (`mark_of`)."""
+        """Record that the code running from now on belongs to that stack (`mark_of`)."""
         self._page[0:LENGTH] = mark
 
     def note_iteration(self, seconds: float) -> None:
-        """Records the time of the main loop's last iteration; 0: the loop is not supervised."""
+        """Record the time of the main loop's last iteration; 0: the loop is not supervised."""
         _TIME.pack_into(self._page, _TIME_AT, seconds)
 
     @property
@@ -53,7 +53,7 @@ class Activity:
 
 
 def shared() -> int:
-    """Returns a descriptor of new memory for one record, which child processes may inherit."""
+    """Return a descriptor of new memory for one record, which child processes may inherit."""
     descriptor = os.memfd_create('heatlite-activity', 0)
     os.truncate(descriptor, SIZE)
     return descriptor

@@ -13,7 +13,7 @@ _COMPATIBLE = ipaddress.ip_network('::/96')
 
 
 def parsed(text: str) -> Address:
-    """Parses an address; an IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) gives the latter.
+    """Parse an address; an IPv6 address that embeds an IPv4 one (mapped, NAT64, 6to4) gives the latter.
 
     Raises ValueError.
     """

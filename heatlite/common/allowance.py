@@ -53,7 +53,7 @@ class Allowance:
         return not self._held and (self._reads or not self._has_stored)
 
     def end(self) -> DeadlinePassed | None:
-        """The error that ends the late request now, or None. It had time to clean up after the one before."""
+        """Return the error that ends the late request now, or None. It had time to clean up after the one before."""
         now = self._runtime.monotonic()
         if now < self._ends_from or not self.may_end():
             return None
@@ -95,13 +95,13 @@ _current: ContextVar[Allowance | None] = ContextVar('allowance', default=None)
 
 
 def current() -> Allowance | None:
-    """That of the request that this green thread answers; None for other work."""
+    """Return that of the request that this green thread answers; None for other work."""
     return _current.get()
 
 
 @contextmanager
 def limited(runtime: Runtime, seconds: float, reads: bool) -> Iterator[None]:
-    """Ends the block soon after so many seconds, where it waits. Raises TooLate then."""
+    """End the block soon after so many seconds, where it waits. Raises TooLate then."""
     request = Allowance(runtime, seconds, reads)
     token = _current.set(request)
     alarm = runtime.interrupt(seconds + GRACE, POLL_SECONDS, request.end)
@@ -126,7 +126,7 @@ def held() -> Iterator[None]:
 
 
 def note_commit() -> None:
-    """The request of this green thread, if any, stores something now: from here on it is not ended."""
+    """Note that the request of this green thread, if any, stores something now: from here on it is not ended."""
     request = _current.get()
     if request is not None:
         request.note_commit()

@@ -57,7 +57,7 @@ class AuditedChange:
 
 
 def document(change: AuditedChange, observer: str) -> dict[str, object]:
-    """The event in CADF's JSON form."""
+    """Return the event in CADF's JSON form."""
     from pycadf import cadftaxonomy, credential, event, host, identifier, reason, resource, tag
     who = change.initiator
     initiator = resource.Resource(
@@ -153,7 +153,7 @@ class _Context(dict[str, object]):
 
 
 def of(conf: cfg.ConfigOpts, part: str) -> Trail | None:
-    """The trail that the options of [audit] ask for; None: none. `part`: of the service, such as "api"."""
+    """Return the trail that the options of [audit] ask for; None: none. `part`: of the service, such as "api"."""
     options = conf.audit
     if not options.log_file and not options.notifications:
         return None

@@ -18,7 +18,7 @@ def revision(folder: Traversable | None = None) -> str:
 
 
 def source_revision(folder: Traversable | None = None) -> str:
-    """The revision of the source, or ''. `folder`: that of this module unless said."""
+    """Return the revision of the source, or ''. `folder`: that of this module unless said."""
     try:
         return (folder or resources.files(__package__)).joinpath(FILE).read_text(encoding='ascii').strip()
     except (OSError, UnicodeDecodeError):

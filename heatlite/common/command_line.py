@@ -90,7 +90,7 @@ def _check_value(action: argparse.Action, value: object) -> None:
 
 
 def text(parser: argparse.ArgumentParser, shared: Mapping[str, str], everything: bool = False) -> str:
-    """The help: options of the program, commands, options of all programs; with `everything` all others, too.
+    """Return the help: options of the program, commands, options of all programs; with `everything` all others, too.
 
     `shared`: SHARED or WITHOUT_FILES.
     """

@@ -18,6 +18,6 @@ def begun() -> int:
 
 
 def begin() -> None:
-    """A transaction with what this thread stores is about to be committed, or was."""
+    """Note that a transaction with what this thread stores is about to be committed, or was."""
     _begun.set(_begun.get() + 1)
     allowance.note_commit()

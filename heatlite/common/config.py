@@ -30,13 +30,13 @@ LOG_LINE_OF_THE_SERVICE = _LINE % '- - - -'         # lines that belong to no re
 
 
 def register(conf: cfg.ConfigOpts) -> None:
-    """Registers all options of the service; registering twice is harmless."""
+    """Register all options of the service; registering twice is harmless."""
     for group, opts in options.GROUPS.items():
         conf.register_opts(opts, group=None if group == 'DEFAULT' else group)
 
 
 def set_defaults() -> None:
-    """Sets our defaults of libraries' options in the libraries: for oslo-config-generator (entry point
+    """Set our defaults of libraries' options in the libraries: for oslo-config-generator (entry point
     `oslo.config.opts.defaults`)."""
     from heatlite.common import messaging  # for the generator of samples only
     _set_database_defaults()
@@ -49,13 +49,13 @@ def _set_database_defaults() -> None:
 
 
 def register_cells(conf: cfg.ConfigOpts) -> None:
-    """Registers the options of the cells that [cells] names, after these were read; again is harmless."""
+    """Register the options of the cells that [cells] names, after these were read; again is harmless."""
     for name in conf.cells.names:
         conf.register_opts(options.ONE_CELL, group=options.cell_group(name))
 
 
 def register_clouds(conf: cfg.ConfigOpts) -> list[str]:
-    """Registers the options of the clouds that [ec2authtoken] names, after these were read, and returns their groups;
+    """Register the options of the clouds that [ec2authtoken] names, after these were read, and return their groups;
     again is harmless."""
     groups = [options.cloud_group(name) for name in conf.ec2authtoken.clouds]
     for group in groups:
@@ -64,7 +64,7 @@ def register_clouds(conf: cfg.ConfigOpts) -> list[str]:
 
 
 def register_database(conf: cfg.ConfigOpts) -> None:
-    """Registers the options of the group [database], which oslo.db declares; registering twice is harmless."""
+    """Register the options of the group [database], which oslo.db declares; registering twice is harmless."""
     from oslo_db import options as database
     _set_database_defaults()
     conf.register_opts(database.database_opts, group='database')
@@ -77,7 +77,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
          default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
          warn: bool = True, description: str = '',
          reports: Callable[[cfg.ConfigOpts], bool] = lambda _conf: False) -> cfg.ConfigOpts:
-    """Reads the command line and the files, sets up logging, returns the options.
+    """Read the command line and the files, set up logging, return the options.
 
     Files: `--config-file`, else `default_files`, else heatlite.conf and PROGRAM.conf in ~/.heatlite, ~, /etc/heatlite
     and /etc. After them, so that their values apply, those of the folders heatlite.conf.d and PROGRAM.conf.d in the
@@ -136,7 +136,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
 
 
 def _with_folders(arguments: Sequence[str], program: str) -> list[str]:
-    """The command line, with the default folders after its last `--config-file`.
+    """Return the command line, with the default folders after its last `--config-file`.
 
     oslo.config reads folders that are not named before the files that are: the same folder would be weaker than
     /etc/heatlite/heatlite.conf where the command line names this file, and stronger where it does not.
@@ -151,7 +151,7 @@ def _with_folders(arguments: Sequence[str], program: str) -> list[str]:
 
 
 def problems(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """A line for each reason for which a program does not start: values that are invalid, a log that it cannot
+    """Yield a line for each reason for which a program does not start: values that are invalid, a log that it cannot
     write."""
     folder = conf.log_dir or (os.path.dirname(conf.log_file) if conf.log_file else None)
     file = os.path.join(conf.log_dir or '', conf.log_file) if conf.log_file else None
@@ -169,7 +169,7 @@ def _log_options(conf: cfg.ConfigOpts) -> str:
 
 
 def override(conf: cfg.ConfigOpts, assignment: str) -> None:
-    """Applies `[GROUP.]NAME=VALUE`, also to an option that a library registers later. Raises InvalidOptions
+    """Apply `[GROUP.]NAME=VALUE`, also to an option that a library registers later. Raises InvalidOptions
     when there is no such option or it takes no such value."""
     name, equals, value = assignment.partition('=')
     group, dot, option = name.strip().rpartition('.')
@@ -192,7 +192,7 @@ def override(conf: cfg.ConfigOpts, assignment: str) -> None:
 
 
 def get_client_option(client: str, option: str) -> Any:
-    """Returns `option` of [clients_<client>], or of [clients] where that is unset or there is no such client."""
+    """Return `option` of [clients_<client>], or of [clients] where that is unset or there is no such client."""
     group = f'clients_{client}'
     if group in cfg.CONF and option in cfg.CONF[group] and cfg.CONF[group][option] is not None:
         return cfg.CONF[group][option]
@@ -200,7 +200,7 @@ def get_client_option(client: str, option: str) -> Any:
 
 
 def get_ssl_options(client: str) -> dict[str, Any]:
-    """Returns `verify` and `cert` as keystoneauth sessions take them."""
+    """Return `verify` and `cert` as keystoneauth sessions take them."""
     if get_client_option(client, 'insecure'):
         verify: bool | str = False
     else:
@@ -210,7 +210,7 @@ def get_ssl_options(client: str) -> dict[str, Any]:
 
 
 def list_opts() -> list[tuple[str, list[cfg.Opt]]]:
-    """Lists all options for oslo-config-generator (entry point `oslo.config.opts`)."""
+    """List all options for oslo-config-generator (entry point `oslo.config.opts`)."""
     return list(options.GROUPS.items())
 
 

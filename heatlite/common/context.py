@@ -127,7 +127,7 @@ class RequestContext(context.RequestContext):
         return f'users inside {self.stack_project_id}'
 
     def owning_project(self) -> str:
-        """The project to which new objects belong. Raises Forbidden without one."""
+        """Return the project to which new objects belong. Raises Forbidden without one."""
         if self.project_id is None:
             raise exception.Forbidden
         return self.project_id
@@ -143,7 +143,7 @@ class RequestContext(context.RequestContext):
         return self.keystone_session.auth
 
     def check_in_time(self, now: datetime) -> None:
-        """Raises TooLate. Call it inside the transaction that accepts a request, once it holds its locks.
+        """Raise TooLate. Call it inside the transaction that accepts a request, once it holds its locks.
 
         A message may wait for long in a process that is frozen. By then its sender has reported a failure to the user,
         who may have sent another request: the older one must not be executed after the newer one.
@@ -169,7 +169,7 @@ class RequestContext(context.RequestContext):
         return values
 
     def get_logging_values(self) -> dict[str, object]:
-        """The names and ids that log lines may contain, under the names that formats of oslo.log use."""
+        """Return the names and ids that log lines may contain, under the names that formats of oslo.log use."""
         return {'request_id': self.request_id, 'global_request_id': self.global_request_id,
                 'user_id': self.user_id, 'user': self.user_id, 'user_name': self.username,
                 'project_id': self.project_id, 'project': self.project_id, 'tenant': self.project_id,
@@ -181,7 +181,7 @@ class RequestContext(context.RequestContext):
 
     def of_request(self, request_id: str, global_request_id: str | None = None,
                    trace: SpanContext | None = None) -> RequestContext:
-        """The same caller in another request: this context when the ids are equal, else a copy."""
+        """Return the same caller in another request: this context when the ids are equal, else a copy."""
         if (request_id, global_request_id, trace) == (self.request_id, self.global_request_id, self.trace):
             return self
         found = copy.copy(self)
@@ -235,7 +235,7 @@ class StoredContext(RequestContext):
 
 def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN,
          mask: Callable[[str], str] | None = None) -> None:
-    """Makes log lines of this thread carry the ids of `found` and of `subject` from now on; None: of no request.
+    """Make log lines of this thread carry the ids of `found` and of `subject` from now on; None: of no request.
 
     `mask(text)`: the text without hidden values of the stack for which the thread works now."""
     _masks.set((mask,) if mask is not None else ())
@@ -247,38 +247,38 @@ def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN,
 
 
 def subject() -> Subject:
-    """What this thread works for, as far as it is known."""
+    """Return what this thread works for, as far as it is known."""
     return _subject.get()
 
 
 def note(**known: str | None) -> None:
-    """Adds fields of Subject that this thread has found out. Only what exists and the caller may see: log lines that
+    """Add fields of Subject that this thread has found out. Only what exists and the caller may see: log lines that
     are searched for by these ids must not lie."""
     _subject.set(_subject.get()._replace(**known))
 
 
 def hide(mask: Callable[[str], str]) -> None:
-    """Keeps hidden values of one more stack, which this thread has read for its work, out of its log lines. Of more
+    """Keep hidden values of one more stack, which this thread has read for its work, out of its log lines. Of more
     than MOST_MASKS it keeps the first, that of the outermost stack, and the last ones."""
     known = _masks.get()
     _masks.set((*known[:1], *known[1:][-(MOST_MASKS - 2):], mask))
 
 
 def mask_of_thread() -> Callable[[str], str]:
-    """What hides the hidden values of this thread in the log lines of another one, which works for it."""
+    """Return what hides the hidden values of this thread in the log lines of another one, which works for it."""
     found = _masks.get()
     return lambda text: _masked(text, found)
 
 
 def masked(text: str) -> str:
-    """The text as a log line of this thread may have it. All code may log an error of a service or a type, which quotes
-    what it was given; so this is done where lines are made. Never raises."""
+    """Return the text as a log line of this thread may have it. All code may log an error of a service or a type, which
+    quotes what it was given; so this is done where lines are made. Never raises."""
     return _masked(text, _masks.get())
 
 
 def _masked(text: str, masks: tuple[Callable[[str], str], ...]) -> str:
-    """Does not switch green threads: code logs where it relies on that, and the handler holds a lock. The same holds
-    for its end at a deadline, which may be what the line is about."""
+    """Mask a text without a switch of green threads: code logs where it relies on that, and the handler holds a lock.
+    The same holds for its end at a deadline, which may be what the line is about."""
     if not masks:
         return text
     with turns.undisturbed():
@@ -292,7 +292,7 @@ def _masked(text: str, masks: tuple[Callable[[str], str], ...]) -> str:
 
 @contextlib.contextmanager
 def working_on(resource: str) -> Iterator[None]:
-    """Makes log lines of this thread carry the name of this resource of its stack until the end of the block."""
+    """Make log lines of this thread carry the name of this resource of its stack until the end of the block."""
     before = _subject.get()
     _subject.set(before._replace(resource=resource))
     try:
@@ -302,7 +302,8 @@ def working_on(resource: str) -> Iterator[None]:
 
 
 def admin_context(project_id: str | None = None) -> RequestContext:
-    """A context for actions of the service itself, with the ids of the request that this thread works for, if any."""
+    """Return a context for actions of the service itself, with the ids of the request that this thread works for, if
+    any."""
     of = context.get_current()
     return RequestContext(is_admin=True, project_id=project_id, overwrite=False,
                           request_id=of.request_id if of is not None else None,

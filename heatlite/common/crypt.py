@@ -41,7 +41,7 @@ _PREFIXES = tuple(f'{method}:' for method in METHODS)
 
 
 def check_keys(conf: cfg.ConfigOpts) -> None:
-    """Raises Error, which names the option, for a key that has the wrong length, or if auth_encryption_key is not
+    """Raise Error, which names the option, for a key that has the wrong length, or if auth_encryption_key is not
     set."""
     if not conf.auth_encryption_key:
         raise exception.Error(_('The option auth_encryption_key is not set: it takes exactly 32 characters, the same '
@@ -59,14 +59,14 @@ def _check_length(option: str, key: str) -> None:
 
 
 def encrypt(value: str | None, encryption_key: str | None = None) -> tuple[str | None, str | None]:
-    """Returns (method, text); (None, None) for None."""
+    """Return (method, text); (None, None) for None."""
     if value is None:
         return None, None
     return METHOD, _keyring(encryption_key).seal(value.encode())
 
 
 def decrypt(method: str | None, data: str | None, encryption_key: str | None = None) -> str | None:
-    """Returns the clear text. Raises InvalidEncryptionKey for a value of another key, Error for an unknown method.
+    """Return the clear text. Raises InvalidEncryptionKey for a value of another key, Error for an unknown method.
 
     Without `encryption_key` all keys of the options of this process are tried.
     """
@@ -86,18 +86,18 @@ def is_sealed(text: str) -> bool:
 
 
 def parts(text: str) -> tuple[str, str]:
-    """Returns (method, text) of a sealed text."""
+    """Return (method, text) of a sealed text."""
     method, _colon, secret = text.partition(':')
     return method, secret
 
 
 def unseal(text: str, encryption_key: str | None = None) -> str:
-    """Returns the text that was given to `seal`. Raises InvalidEncryptionKey."""
+    """Return the text that was given to `seal`. Raises InvalidEncryptionKey."""
     return decrypt(*parts(text), encryption_key) or ''
 
 
 def digest(texts: Iterable[str], encryption_key: str) -> str:
-    """Returns 64 hexadecimal digits that are equal for equal texts, and reveal nothing to those without the key."""
+    """Return 64 hexadecimal digits that are equal for equal texts, and reveal nothing to those without the key."""
     found = hmac.new(encryption_key.encode(), b'digest', hashlib.sha256)
     for text in texts:
         content = text.encode('utf-8', 'surrogatepass')
@@ -157,7 +157,8 @@ class Keyring:
             raise exception.InvalidEncryptionKey() from None
 
     def opened(self, method: str, data: str) -> tuple[bytes, str]:
-        """The clear text, and the key that decrypts it. Raises InvalidEncryptionKey; Error for an unknown method."""
+        """Return the clear text, and the key that decrypts it. Raises InvalidEncryptionKey; Error for an unknown
+        method."""
         if method == METHOD:
             clear = self.open(data)
             return clear, self._openers[binascii.a2b_base64(data)[:SALT]][1]
@@ -176,7 +177,7 @@ class Keyring:
         yield from self._others()
 
     def _tried(self, salt: bytes, secret: bytes) -> tuple[AESGCM, str]:
-        """The cipher that decrypts `secret`. Raises InvalidEncryptionKey."""
+        """Return the cipher that decrypts `secret`. Raises InvalidEncryptionKey."""
         if len(self._openers) >= OPENERS:
             self._openers.clear()
         for key in self._keys():
@@ -190,7 +191,7 @@ class Keyring:
 
 
 def keyring(conf: cfg.ConfigOpts, *more: str) -> Keyring:
-    """The keys of `conf`; `more`: further ones that only decrypt."""
+    """Return the keys of `conf`; `more`: further ones that only decrypt."""
     return Keyring(conf.auth_encryption_key, lambda: (*conf.auth_decryption_keys, *more))
 
 
@@ -224,7 +225,7 @@ def _new_keyring(key: str | None, is_given: bool) -> Keyring:
 
 
 def _fernet(key: str) -> Fernet:
-    """Reads values of earlier releases, which repeated a key that was too short."""
+    """Read values of earlier releases, which repeated a key that was too short."""
     if key not in _FERNETS:
         from cryptography.fernet import Fernet
         full = (key * (KEY_LENGTH // len(key) + 1))[:KEY_LENGTH]

@@ -36,7 +36,7 @@ def is_news(error: BaseException) -> bool:
 
 
 def log(logger: logging.Logger, error: BaseException, message: str, *arguments: object) -> None:
-    """Logs a failure of foreign code: one line at INFO, or ERROR with the traceback for a defect not reported
+    """Log a failure of foreign code: one line at INFO, or ERROR with the traceback for a defect not reported
     recently."""
     if is_defect(error) and is_news(error):
         logger.error(f'{message}: %s: %s (a defect; not reported again for an hour)', *arguments,

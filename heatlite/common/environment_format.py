@@ -33,7 +33,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def parse(env_str: str) -> dict[str, object]:
-    """Parses a document into a map of known sections; an empty text is an empty map. Raises ValueError."""
+    """Parse a document into a map of known sections; an empty text is an empty map. Raises ValueError."""
     try:
         found = yaml.load(env_str, Loader=_Loader)
     except yaml.YAMLError as error:
@@ -53,6 +53,6 @@ def validate(environment: object) -> dict[str, object]:
 
 
 def default_for_missing(environment: dict[str, object]) -> None:
-    """Adds an empty section for each that is missing."""
+    """Add an empty section for each that is missing."""
     for name, kind in SECTIONS.items():
         environment.setdefault(name, kind())

@@ -38,7 +38,7 @@ class ExpiringCache(Generic[V]):
     def get(self, key: Hashable, default: D) -> V | D: ...
 
     def get(self, key: Hashable, default: object = None) -> object:
-        """Returns the value, or `default`."""
+        """Return the value, or `default`."""
         with self._lock:
             return self._values.get(key, default)
 
@@ -47,7 +47,7 @@ class ExpiringCache(Generic[V]):
             self._values[key] = value
 
     def add(self: ExpiringCache[bool], key: Hashable) -> bool:
-        """Adds a key for its time. False, and nothing changes, if it is there."""
+        """Add a key for its time. False, and nothing changes, if it is there."""
         with self._lock:
             if key in self._values:
                 return False
@@ -55,7 +55,7 @@ class ExpiringCache(Generic[V]):
             return True
 
     def remove(self, key: Hashable) -> None:
-        """Removes the value, if there is one."""
+        """Remove the value, if there is one."""
         with self._lock:
             self._values.pop(key, None)
 

@@ -30,7 +30,7 @@ class FairQueue(Generic[T]):
         return self._size
 
     def users(self, key: str | None = None) -> int:
-        """The number of second keys with items that wait, in all or below a first key."""
+        """Return the number of second keys with items that wait, in all or below a first key."""
         if key is None:
             return sum(map(len, self._turns.values()))
         return len(self._turns.get(key, ()))
@@ -87,7 +87,7 @@ class FairQueue(Generic[T]):
         return items
 
     def _end(self, path: Sequence[tuple[OrderedDict[str, _Below[T]], str]]) -> None:
-        """The last item with these keys was taken."""
+        """Remove the keys of which the last item was taken."""
         del self._items[path[-1][1]]
         for level, key in reversed(path):
             del level[key]

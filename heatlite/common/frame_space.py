@@ -32,5 +32,5 @@ with_room = _call
 
 
 def roomy(function: Callable[..., T]) -> Callable[..., T]:
-    """`function`, called with room; as a layer around a WSGI application."""
+    """Return `function`, called with room; as a layer around a WSGI application."""
     return partial(with_room, function)

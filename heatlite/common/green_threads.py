@@ -32,7 +32,7 @@ VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}   
 
 
 def share() -> None:
-    """Makes long computations of all packages yield (`turns`). The main thread calls it once."""
+    """Make long computations of all packages yield (`turns`). The main thread calls it once."""
     turns.use(_rounds().turn)
 
 
@@ -46,7 +46,7 @@ class _Waiter:
         self.is_released = False
 
     def wake(self) -> None:
-        """Called by the event loop. Returns when the thread waits again."""
+        """Continue the thread, in the event loop. Returns when the thread waits again."""
         if self.thread is not None:
             self.thread.switch()
 
@@ -73,7 +73,7 @@ class Rounds:
         self._shared_until = 0.0                # monotonic time until which several trees are expected
 
     def turn(self, *owners: str) -> None:
-        """Returns at once, or in one of the next rounds. `owners`: project and root stack of the work, if known.
+        """Return at once, or in one of the next rounds. `owners`: project and root stack of the work, if known.
 
         Does not wait in other OS threads, nor in the event loop.
         """
@@ -120,7 +120,7 @@ class Rounds:
             hubs.get_hub().schedule_call_global(0, self._round)
 
     def _round(self) -> None:
-        """Called by the event loop after it has polled."""
+        """Begin a round, in the event loop after it has polled."""
         self._is_planned = False
         now = self._began = time.monotonic()
         try:
@@ -134,7 +134,7 @@ class Rounds:
 
 @functools.cache
 def _rounds() -> Rounds:
-    """The rounds of this process: made in its main thread, by `patch` or by the first caller."""
+    """Return the rounds of this process: made in its main thread, by `patch` or by the first caller."""
     return Rounds()
 
 
@@ -192,7 +192,7 @@ class _Interruption:
         self._timer = hubs.get_hub().schedule_call_global(seconds, self._raise)
 
     def _raise(self) -> None:
-        """Called by the event loop, so the thread waits for it."""
+        """Raise the error in the thread, from the event loop, so that the thread waits for it."""
         self._timer = hubs.get_hub().schedule_call_global(self._again, self._raise)
         error = self._error()
         if error is not None:
@@ -231,7 +231,7 @@ class GreenRuntime:
         return _Interruption(seconds, again, error)
 
     def record(self, record: activity.Activity) -> None:
-        """Records in `record` what the main thread of this process executes. One switch costs 0.3 us more."""
+        """Record in `record` what the main thread of this process executes. One switch costs 0.3 us more."""
         self._activity = record
         mark, nothing = record.mark, activity.NOTHING
 

@@ -91,7 +91,8 @@ _idle_of: WeakKeyDictionary[BaseHub, list[_Worker]] = WeakKeyDictionary()
 
 
 def _idle(hub: BaseHub) -> list[_Worker]:
-    """The idle workers of an event loop. Each thread of the system has its own, and wakes no worker of another one."""
+    """Return the idle workers of an event loop. Each thread of the system has its own, and wakes no worker of another
+    one."""
     found = _idle_of.get(hub)
     if found is None:
         found = _idle_of[hub] = []

@@ -123,13 +123,13 @@ class GroupInspector:
         return (row.name for row in self.rows(include_failed))
 
     def template(self) -> GroupTemplate | None:
-        """The current template of the nested stack; None when there is no stack."""
+        """Return the current template of the nested stack; None when there is no stack."""
         nested = self._group.nested()
         return nested.t if nested is not None else None
 
 
 def _rank(row: MemberRow) -> tuple[bool, int]:
-    """A key for sorting: a replaced row ranks below its replacement."""
+    """Return a key for sorting: a replaced row ranks below its replacement."""
     return row.replaced_by is None, row.id
 
 
@@ -138,7 +138,7 @@ def get_size(group: GroupResource, include_failed: bool = False) -> int:
 
 
 def get_members(group: GroupResource, include_failed: bool = False) -> list[GroupMember]:
-    """The members as resource objects."""
+    """Return the members as resource objects."""
     nested = group.nested()
     if nested is None:
         return []
@@ -155,7 +155,7 @@ def get_member_names(group: GroupResource) -> list[str]:
 
 def get_member_definitions(group: GroupResource,
                            include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
-    """The members as (name, definition in the template)."""
+    """Return the members as (name, definition in the template)."""
     inspector = GroupInspector(group)
     template = inspector.template()
     known = (template.section('resources') or {}) if template is not None else {}
@@ -168,7 +168,7 @@ def get_child_template_files(context: object, stack: DefinedStack, is_rolling_up
 
 
 def get_nested_attrs(stack_resource: GroupResource, key: str, use_indices: bool, *path: object) -> object:
-    """Resolves `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
+    """Resolve `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
 
     `use_indices`: the member is given by its index, by age, failed ones not counted. Raises NotFound.
     """

@@ -53,7 +53,7 @@ class Readiness:
         return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else body]
 
     def look(self) -> dict[str, str]:
-        """Runs the checks unless a result is fresh; returns {name: result}."""
+        """Run the checks unless a result is fresh; return {name: result}."""
         is_fresh = self._looked is not None and self._now() - self._looked < CACHE_SECONDS
         if not is_fresh and not self._is_looking:
             self._is_looking = True

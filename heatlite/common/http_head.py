@@ -44,11 +44,11 @@ class Fields:
         self._first = {name.lower(): value for name, value in reversed(pairs)}
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The value of the first field of this name, in any case."""
+        """Return the value of the first field of this name, in any case."""
         return self._first.get(name.lower(), default)
 
     def get_all(self, name: str) -> list[str]:
-        """The values of all fields of this name, in any case."""
+        """Return the values of all fields of this name, in any case."""
         name = name.lower()
         if name not in self._first:
             return []
@@ -75,7 +75,7 @@ class Head(NamedTuple):
 
 
 def read(line: bytes, next_line: Callable[[], bytes]) -> Head | None:
-    """The head that begins with `line`. None if the connection ends within it. Raises BadHead."""
+    """Return the head that begins with `line`. None if the connection ends within it. Raises BadHead."""
     if not line.endswith(b'\n'):
         return None
     request = _REQUEST.fullmatch(line.decode('latin-1'))
@@ -100,13 +100,13 @@ def read(line: bytes, next_line: Callable[[], bytes]) -> Head | None:
 
 
 def field(line: bytes) -> tuple[str, str] | None:
-    """The name and the value of a header field or trailer; None if the line is malformed."""
+    """Return the name and the value of a header field or trailer; None if the line is malformed."""
     found = _FIELD.fullmatch(line.decode('latin-1'))
     return None if found is None else (found[1], found[2].strip(' \t'))
 
 
 def _host(version: str, fields: Fields) -> str | None:
-    """The host that the client has asked for, which becomes part of links."""
+    """Return the host that the client has asked for, which becomes part of links."""
     hosts = fields.get_all('Host')
     if len(hosts) > 1 or (not hosts and version != 'HTTP/1.0') or not all(map(_HOST.fullmatch, hosts)):
         raise BadHead(HTTPStatus.BAD_REQUEST, 'The request must have one header field Host, with a host and its port.')
@@ -114,8 +114,8 @@ def _host(version: str, fields: Fields) -> str | None:
 
 
 def _path(target: str, host: str | None) -> str:
-    """The path and the query of a target, which may be a whole URL. Begins with one slash: a link that begins with two
-    names a host."""
+    """Return the path and the query of a target, which may be a whole URL. Begins with one slash: a link that begins
+    with two names a host."""
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is not None:
         if absolute[1] != host:
@@ -125,8 +125,8 @@ def _path(target: str, host: str | None) -> str:
 
 
 def _size(version: str, fields: Fields) -> int | None:
-    """The size of the body in bytes; None without a Content-Length. Refuses heads that do not say for certain where the
-    request ends."""
+    """Return the size of the body in bytes; None without a Content-Length. Refuses heads that do not say for certain
+    where the request ends."""
     lengths, codings = fields.get_all('Content-Length'), fields.get_all('Transfer-Encoding')
     if len(lengths) > 1 or not all(map(_LENGTH.fullmatch, lengths)):
         raise BadHead(HTTPStatus.BAD_REQUEST, 'The Content-Length of the request is not a number of bytes.')

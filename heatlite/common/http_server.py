@@ -79,7 +79,7 @@ class HttpConnection:
         self.deadline = None if seconds is None else time.monotonic() + seconds + size / RATE
 
     def grant(self, size: int) -> None:
-        """Extends the deadline for `size` received bytes."""
+        """Extend the deadline for `size` received bytes."""
         if self.deadline is not None:
             self.deadline += size / RATE
 
@@ -92,7 +92,7 @@ class HttpConnection:
             _RawSocket.shutdown(getattr(self.sock, 'fd', self.sock), socket.SHUT_RDWR)
 
     def expire(self) -> None:
-        """Handles a passed deadline. A connection whose body arrives too slowly still gets an answer."""
+        """Handle a passed deadline. A connection whose body arrives too slowly still gets an answer."""
         self.deadline = None
         if self.state == BODY:
             self.thread.kill(TimeoutError('the body did not arrive in time'))
@@ -215,7 +215,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
         raise wsgi.ChunkReadError(why)
 
     def _end(self) -> None:
-        """Stops reading; the connection ends with the answer."""
+        """Stop reading; the connection ends with the answer."""
         self.chunk_length = 0
         self._handler.close_connection = True
         self._handler.record.lingers = True
@@ -349,7 +349,7 @@ class HttpServer:
         self._threads = [eventlet.spawn(self._accept), eventlet.spawn(self._watch)]
 
     def stop(self, grace_period: float) -> None:
-        """Accepts no more connections, closes idle ones, waits `grace_period` seconds for requests being answered."""
+        """Accept no more connections, close idle ones, wait `grace_period` seconds for requests being answered."""
         threads, self._threads = self._threads, []
         if not threads:
             return
@@ -413,7 +413,7 @@ class HttpServer:
         return [connections for _peer, connections in ordered]
 
     def _make_room(self, peers: Sequence[dict[int, HttpConnection]]) -> bool:
-        """Closes the oldest connection that has not sent a complete request; without one, the oldest idle one.
+        """Close the oldest connection that has not sent a complete request; without one, the oldest idle one.
 
         False: all of them are being served.
         """
@@ -464,7 +464,7 @@ class HttpServer:
             connection.sock.close()
 
     def _watch(self) -> None:
-        """Closes connections whose deadline has passed."""
+        """Close connections whose deadline has passed."""
         while True:
             if not self._count:
                 self._some.wait()

@@ -2,5 +2,5 @@
 
 
 def _(text: str) -> str:
-    """Returns `text` itself: the service has one language, the marker makes its texts easy to find."""
+    """Return `text` itself: the service has one language, the marker makes its texts easy to find."""
     return text

@@ -27,7 +27,7 @@ class HeatIdentifier:
 
     @classmethod
     def from_arn(cls, arn: str) -> HeatIdentifier:
-        """Parses an ARN. Raises ValueError unless it is `arn:openstack:heat:<region>:<tenant>:stacks/NAME/ID...`."""
+        """Parse an ARN. Raises ValueError unless it is `arn:openstack:heat:<region>:<tenant>:stacks/NAME/ID...`."""
         fields = arn.split(':', 5)
         if len(fields) < 6 or fields[0].lower() != 'arn' or fields[1:3] != ['openstack', 'heat']:
             raise ValueError(f'"{arn}" is not a valid Heat ARN')
@@ -38,7 +38,7 @@ class HeatIdentifier:
 
     @classmethod
     def from_arn_url(cls, url: str) -> HeatIdentifier:
-        """Parses the ARN at the end of the path of `url`, percent-quoted or not."""
+        """Parse the ARN at the end of the path of `url`, percent-quoted or not."""
         path = unquote(url.split('?', 1)[0])
         start = path.find('arn:')
         if start < 0:
@@ -65,7 +65,7 @@ class HeatIdentifier:
         return HeatIdentifier(self.tenant, self.stack_name, self.stack_id)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterates as a mapping does, so that `dict(identifier)` is its wire form."""
+        """Iterate as a mapping does, so that `dict(identifier)` is its wire form."""
         return iter(('tenant', 'stack_name', 'stack_id', 'path'))
 
     def keys(self) -> tuple[str, ...]:

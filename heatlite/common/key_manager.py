@@ -26,7 +26,7 @@ def is_used(conf: ConfigOpts) -> bool:
 
 
 def load(conf: ConfigOpts, timeout: float | None = None) -> None:
-    """Replaces ids of keys in the options by the keys. Does nothing where there are none, as after the first call.
+    """Replace ids of keys in the options by the keys. Does nothing where there are none, as after the first call.
 
     Asks for all of them within `timeout` seconds, by default `[clients] timeout`. Raises Error, which names the id and
     the option.
@@ -56,7 +56,8 @@ def _option(conf: ConfigOpts, secret_id: str) -> str:
 
 
 def _asked(conf: ConfigOpts, ids: Sequence[str], timeout: float) -> list[str]:
-    """The texts of the secrets. castellan waits for ever: it gets a thread of its own, which ends with the process."""
+    """Return the texts of the secrets. castellan waits for ever: it gets a thread of its own, which ends with the
+    process."""
     found: list[str] = []
     failed: list[exception.HeatException] = []
 

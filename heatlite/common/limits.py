@@ -57,7 +57,7 @@ class Limits:
 
     @classmethod
     def of(cls, options: cfg.ConfigOpts) -> Limits:
-        """Reads the limits from the service's options."""
+        """Read the limits from the service's options."""
         return cls(max_size=options.max_template_size, max_nested_depth=options.max_nested_stack_depth,
                    max_resources=options.max_resources_per_stack, max_members=options.max_members_per_group,
                    yaql_iterators=options.yaql.limit_iterators, yaql_memory=options.yaql.memory_quota,
@@ -145,13 +145,14 @@ def has_room(most: int, count: Callable[[], int], added: int = 1) -> bool:
 
 
 def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:
-    """The error for a limit. `what`: a clause with the thing counted, such as `The template nests deeper`."""
+    """Return the error for a limit. `what`: a clause with the thing counted, such as `The template nests deeper`."""
     return exception.RequestLimitExceeded(
         _('%(what)s than %(limit)s allows (option %(option)s).') % {'what': what, 'limit': limit, 'option': option})
 
 
 def too_large(size: int, limit: int) -> exception.RequestLimitExceeded:
-    """The error for a template that is too long. Clients parse this text; it says bytes, but characters are counted."""
+    """Return the error for a template that is too long. Clients parse this text; it says bytes, but characters are
+    counted."""
     return exception.RequestLimitExceeded(
         _('Template size (%(size)d bytes) exceeds maximum allowed size (%(limit)d bytes).')
         % {'size': size, 'limit': limit})
@@ -173,7 +174,7 @@ class Connections:
 
     @classmethod
     def of(cls, options: cfg.ConfigOpts.GroupAttr, body_bytes: int) -> Connections:
-        """Reads the limits from the options of one group; 0 seconds mean no limit."""
+        """Read the limits from the options of one group; 0 seconds mean no limit."""
         return cls(options.max_connections, options.max_connections_per_peer, tuple(options.trusted_proxies),
                    options.header_timeout or None, options.body_timeout or None,
                    options.client_socket_timeout or None, options.max_header_line, body_bytes)

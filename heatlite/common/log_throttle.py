@@ -20,7 +20,7 @@ _left_out: dict[Hashable, int] = {}
 
 def log(logger: logging.Logger, level: int, cause: Hashable, message: str, *arguments: object,
         extra: dict[str, object] | None = None) -> None:
-    """Logs a line, unless one of the same logger and cause was logged within a minute: then at DEBUG.
+    """Log a line, unless one of the same logger and cause was logged within a minute: then at DEBUG.
 
     `cause`: has few values, such as the class of an error; never an id.
     """

@@ -60,8 +60,8 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def bounded(text: str, length: int = 0) -> str:
-    """The escaped text: at most LONGEST characters, with a note if it was truncated. `length`: of the text of which
-    `text` is the beginning, if it is longer."""
+    """Return the escaped text: at most LONGEST characters, with a note if it was truncated. `length`: of the text of
+    which `text` is the beginning, if it is longer."""
     found = escaped(text if len(text) <= LONGEST else text[:LONGEST])
     if len(found) <= LONGEST and len(text) <= LONGEST:
         return found
@@ -69,8 +69,8 @@ def bounded(text: str, length: int = 0) -> str:
 
 
 def message(record: logging.LogRecord) -> str:
-    """The message of a record on one bounded line, without hidden values of the stacks that its thread works for; never
-    raises."""
+    """Return the message of a record on one bounded line, without hidden values of the stacks that its thread works
+    for; never raises."""
     try:
         text = record.getMessage()
     except Exception as error:                  # the arguments do not match the format: a defect of the caller
@@ -147,7 +147,7 @@ class LineFormatter(logging.Formatter):
 
 
 def _masked_ends(text: str) -> str:
-    """The text without hidden values; of one that is longer than twice MASKED, the beginning and the end."""
+    """Return the text without hidden values; of one that is longer than twice MASKED, the beginning and the end."""
     if len(text) <= 2 * MASKED:
         return masked(text)
     half = MASKED // 2              # what is cut through at the ends of the searched parts is not shown
@@ -155,7 +155,7 @@ def _masked_ends(text: str) -> str:
 
 
 def traceback_of(exc_info: ExcInfo) -> str:
-    """Formats a traceback, indented and bounded; never raises."""
+    """Format a traceback, indented and bounded; never raises."""
     try:
         return indented(_masked_ends(''.join(traceback.format_exception(*exc_info))))
     except Exception as error:                  # an exception whose text cannot be made
@@ -187,12 +187,12 @@ def _context_of(record: logging.LogRecord) -> Any:
 
 
 def _subject_of(context: object) -> dict[str, str | None]:
-    """The ids of the subject of this thread; none for a line about the context of another one."""
+    """Return the ids of the subject of this thread; none for a line about the context of another one."""
     return subject().logging_values() if context is contexts.get_current() else {}
 
 
 def fields(record: logging.LogRecord) -> dict[str, str]:
-    """The FIELDS of a line that are known, bounded."""
+    """Return the FIELDS of a line that are known, bounded."""
     context = _context_of(record)
     known = context.get_logging_values() if isinstance(context, contexts.RequestContext) else context or {}
     found = {**known, **_subject_of(context)}
@@ -273,7 +273,7 @@ _SELDOM = Seldom()
 
 
 def install(conf: ConfigOpts, project: str) -> None:
-    """Gives every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
+    """Give every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
     for name in (*RECONNECTING, *VALIDATING):
         logging.getLogger(name).addFilter(_SELDOM)
     named = [found for found in logging.root.manager.loggerDict.values() if isinstance(found, logging.Logger)]

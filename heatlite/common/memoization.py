@@ -16,7 +16,7 @@ class _TooLarge(Exception):
 
 
 def memoized(make: Callable[[*Given], T], most: int, is_small: Callable[[T, *Given], bool]) -> Callable[[*Given], T]:
-    """Returns `make`, which keeps the `most` results that were asked for last, with their arguments.
+    """Return `make`, which keeps the `most` results that were asked for last, with their arguments.
 
     `make` depends on nothing but its arguments, which are hashable; each caller gets the same object, and must not
     change it. `is_small(result, *arguments)` bounds the memory: what is not small is made each time. So are errors.

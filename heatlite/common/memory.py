@@ -68,7 +68,7 @@ class Reclaimer:
         self._patience = 1
 
     def run(self) -> None:
-        """Does so for ever; for a thread of its own."""
+        """Do so for ever; for a thread of its own."""
         self._least = self._used = self._resident()
         while True:
             self._runtime.sleep(POLL_SECONDS)
@@ -104,7 +104,7 @@ class Reclaimer:
 
 
 def start(runtime: Runtime, kept: Callable[[int], None]) -> None:
-    """Gives memory back from now on, in a thread of `runtime`. Does nothing where the system does not say how large the
+    """Give memory back from now on, in a thread of `runtime`. Does nothing where the system does not say how large the
     process is. `kept`: as of `Reclaimer`."""
     if os.path.exists(STATM):
         gc.callbacks.append(put_aside)
@@ -118,9 +118,9 @@ def resident() -> int:
 
 
 def put_aside(phase: str, collection: Mapping[str, int]) -> None:
-    """Called by the garbage collector before and after a collection. What one of more than the newest objects leaves is
-    looked at by `release` alone: a collection of all objects of a large stack holds up all threads for 100 ms and more,
-    again and again while the stack grows."""
+    """Put objects aside, before and after a collection of the garbage collector, which calls it. What one of more than
+    the newest objects leaves is looked at by `release` alone: a collection of all objects of a large stack holds up all
+    threads for 100 ms and more, again and again while the stack grows."""
     if phase == 'stop' and collection['generation'] >= 1:
         gc.freeze()
 

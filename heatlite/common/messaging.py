@@ -41,7 +41,7 @@ NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
 def set_defaults() -> None:
-    """Sets our defaults in the library itself, for the sample configuration. A program sets them with `transport`."""
+    """Set our defaults in the library itself, for the sample configuration. A program sets them with `transport`."""
     import oslo_messaging
     from oslo_config import cfg
     from oslo_messaging import server
@@ -52,7 +52,7 @@ def set_defaults() -> None:
 
 
 def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_messaging.RPCTransport:
-    """The RPC transport of `url`, by default of option `transport_url`. Connects on first use.
+    """Return the RPC transport of `url`, by default of option `transport_url`. Connects on first use.
 
     `process`: the default name of this process for its queues, if the library numbers them (`use_queue_manager`). It
     counts per process group and starts anew in each, so without a name of its own each worker of a host would read
@@ -75,7 +75,7 @@ def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_me
 
 
 def target(conf: ConfigOpts, engine_id: str | None = None, topic: str | None = None) -> oslo_messaging.Target:
-    """The RPC target: any engine, or the one of this id. `topic`: by default that of option [engine] topic."""
+    """Return the RPC target: any engine, or the one of this id. `topic`: by default that of option [engine] topic."""
     import oslo_messaging
     return oslo_messaging.Target(exchange=EXCHANGE, topic=topic or conf.engine.topic, server=engine_id)
 
@@ -88,7 +88,7 @@ def has_notifications(conf: ConfigOpts) -> bool:
 
 
 def notifier(conf: ConfigOpts, publisher_id: str) -> oslo_messaging.Notifier:
-    """Returns the notifier configured by [oslo_messaging_notifications]; without a driver it does nothing."""
+    """Return the notifier configured by [oslo_messaging_notifications]; without a driver it does nothing."""
     import oslo_messaging
     carrier = oslo_messaging.get_notification_transport(conf)
     return oslo_messaging.Notifier(carrier, publisher_id=publisher_id, retry=NOTIFICATION_RETRIES)
@@ -96,7 +96,7 @@ def notifier(conf: ConfigOpts, publisher_id: str) -> oslo_messaging.Notifier:
 
 def peers(conf: ConfigOpts, url: str | None = None) -> tuple[oslo_messaging.TransportURL,
                                                               list[oslo_messaging.TransportHost]]:
-    """The parsed transport URL, by default `transport_url`, and its hosts, each with a hostname and a port."""
+    """Return the parsed transport URL, by default `transport_url`, and its hosts, each with a hostname and a port."""
     import oslo_messaging
     found = oslo_messaging.TransportURL.parse(conf, url)
     hosts = [oslo_messaging.TransportHost(each.hostname, each.port or PORT, each.username, each.password)
@@ -110,7 +110,7 @@ def connects(url: oslo_messaging.TransportURL) -> bool:
 
 
 def probe(conf: ConfigOpts, broker: str | None = None) -> None:
-    """Raises BrokerUnavailable when no host of a transport URL accepts a connection within two seconds each.
+    """Raise BrokerUnavailable when no host of a transport URL accepts a connection within two seconds each.
 
     `broker`: the URL; by default `transport_url`.
 
@@ -131,7 +131,7 @@ def probe(conf: ConfigOpts, broker: str | None = None) -> None:
 
 
 def login(carrier: oslo_messaging.RPCTransport, broker: str | None = None) -> None:
-    """Opens a connection of the driver, if it has none, and gives it back. Raises `refusals()`, and what the libraries
+    """Open a connection of the driver, if it has none, and give it back. Raises `refusals()`, and what the libraries
     raise where the connection fails. `broker`: the URL of the transport; by default `transport_url`.
 
     Of several hosts the library chooses one by chance for each attempt, perhaps the same one again."""
@@ -146,7 +146,7 @@ def _option(broker: str | None) -> str:
 
 
 def refusals() -> tuple[type[Exception], ...]:
-    """The errors of a broker that refuses user, password or virtual host. The library passes them on at once."""
+    """Return the errors of a broker that refuses user, password or virtual host. The library passes them on at once."""
     from amqp import exceptions as broker  # with the messaging library
     return broker.AccessRefused, broker.NotAllowed
 
@@ -166,7 +166,7 @@ def describe_refusal(conf: ConfigOpts, error: Exception, broker: str | None = No
 
 
 def remove_queue(carrier: oslo_messaging.RPCTransport, engine_id: str) -> None:
-    """Deletes the queue of an engine that has ended; a failure leaves an empty queue until the broker restarts.
+    """Delete the queue of an engine that has ended; a failure leaves an empty queue until the broker restarts.
 
     Uses a connection of the driver, which handles TLS and failover; the library has no public method for it. Takes its
     lock, as the driver does: the thread for heartbeats sets a time-out of a millisecond on the same socket.

@@ -21,13 +21,13 @@ def is_prefix_subset(orig_prefixes: Sequence[str], new_prefixes: Sequence[str]) 
 
 
 def keystone_v3(url: str) -> str:
-    """The URL of Keystone, given with or without a version, with /v3 at its end."""
+    """Return the URL of Keystone, given with or without a version, with /v3 at its end."""
     url = url.rstrip('/').removesuffix('/v2.0')
     return url if url.endswith('/v3') else f'{url}/v3'
 
 
 def validate_dns_format(data: str) -> None:
-    """Raises ValueError unless the name consists of valid labels (a final dot is allowed)."""
+    """Raise ValueError unless the name consists of valid labels (a final dot is allowed)."""
     if not data:
         return
     name = data[:-1] if data.endswith('.') else data

@@ -476,7 +476,7 @@ _OF_ONE_CLIENT: dict[str, list[Opt]] = {
 
 
 def _one_client(name: str) -> list[Opt]:
-    """The options of [clients], without defaults: an unset option has the value of [clients]."""
+    """Return the options of [clients], without defaults: an unset option has the value of [clients]."""
     inherited = [type(opt)(opt.name, help=opt.help) for opt in CLIENTS]
     return [*inherited, *_OF_ONE_CLIENT.get(name, [])]
 
@@ -499,12 +499,12 @@ ONE_CELL: list[Opt] = [
 
 
 def cloud_group(name: str) -> str:
-    """The group with the options of one of [ec2authtoken] clouds."""
+    """Return the group with the options of one of [ec2authtoken] clouds."""
     return f'ec2authtoken.{name}'
 
 
 def cell_group(name: str) -> str:
-    """The group with the options of a cell."""
+    """Return the group with the options of a cell."""
     return f'cell_{name}'
 
 

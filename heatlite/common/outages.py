@@ -31,7 +31,7 @@ _reported: dict[str, float] = {}
 
 
 def away(service: str, reason: object) -> None:
-    """Records a failure of the service. Logs it the first time, and once a minute."""
+    """Record a failure of the service. Logs it the first time, and once a minute."""
     now = time.monotonic()
     found = current.get(service)
     if found is None:
@@ -47,13 +47,13 @@ def away(service: str, reason: object) -> None:
 
 
 def seconds(service: str) -> float:
-    """Returns for how long the service has been away, as far as this process knows; 0 if it is not."""
+    """Return for how long the service has been away, as far as this process knows; 0 if it is not."""
     found = current.get(service)
     return 0.0 if found is None else time.monotonic() - found.since
 
 
 def back(service: str) -> None:
-    """Records a success of the service."""
+    """Record a success of the service."""
     found = current.pop(service, None)
     if found is not None:
         metrics.outage.labels(service).set(0)

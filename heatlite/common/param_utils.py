@@ -9,7 +9,7 @@ CFN, HOT = 'cfn', 'hot'
 
 
 def delim_string_to_list(value: str | None) -> list[str] | None:
-    """Converts `a,b` to [a, b]; None stays None, an empty text is an empty list."""
+    """Convert `a,b` to [a, b]; None stays None, an empty text is an empty list."""
     if value is None:
         return None
     return value.split(',') if value else []
@@ -23,7 +23,7 @@ def extract_bool(name: str, value: object) -> bool:
 
 
 def extract_int(name: str, value: object, allow_zero: bool = True, allow_negative: bool = False) -> int | None:
-    """Converts a text to an integer; None stays None."""
+    """Convert a text to an integer; None stays None."""
     if value is None:
         return None
     wrong = ValueError(_("Only integer is allowed as value of '%(name)s': found '%(value)s'")
@@ -38,7 +38,7 @@ def extract_int(name: str, value: object, allow_zero: bool = True, allow_negativ
 
 
 def extract_tags(subject: str) -> list[str]:
-    """Splits comma separated tags of at most 80 characters each."""
+    """Split comma separated tags of at most 80 characters each."""
     tags = subject.split(',')
     for tag in tags:
         if len(tag) > 80:
@@ -47,7 +47,7 @@ def extract_tags(subject: str) -> list[str]:
 
 
 def extract_template_type(subject: str) -> str:
-    """Returns `cfn` or `hot`, given in any case."""
+    """Return `cfn` or `hot`, given in any case."""
     kind = subject.lower()
     if kind not in (CFN, HOT):
         raise ValueError(_('Invalid template type "%(value)s", valid types are: cfn, hot.') % {'value': subject})

@@ -79,7 +79,7 @@ def special_char_class(allowed_chars: str, min_count: int = 0) -> CharClass:
 
 
 def generate_password(length: int, char_classes: Sequence[CharClass], runtime: runtimes.Runtime | None = None) -> str:
-    """Generates `length` characters, at least `min_count` of each class, the rest of any, in random order.
+    """Generate `length` characters, at least `min_count` of each class, the rest of any, in random order.
 
     The result is longer than `length` if the sum of the minimums is.
     """
@@ -92,6 +92,6 @@ def generate_password(length: int, char_classes: Sequence[CharClass], runtime: r
 
 
 def generate_openstack_password() -> str:
-    """Generates 32 characters that Keystone's usual password rules accept."""
+    """Generate 32 characters that Keystone's usual password rules accept."""
     return generate_password(32, [named_char_class('lowercase', 1), named_char_class('uppercase', 1),
                                   named_char_class('digits', 1), special_char_class(SPECIAL, 1)])

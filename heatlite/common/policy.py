@@ -252,10 +252,11 @@ class Enforcer(policy.Enforcer):
         super().load_rules()
 
     def load_rules(self, force_reload: bool = False) -> None:
-        """Does nothing: the library calls it before each question."""
+        """Do nothing: the library calls it before each question."""
 
     def _get_policy_path(self, path: str) -> str:
-        """The library asks for the path of each file and folder that the options name, to read it."""
+        """Raise ConfigFilesNotFoundError: the library asks for the path of each file and folder that the options name,
+        to read it."""
         raise cfg.ConfigFilesNotFoundError([path])
 
     def register_default(self, default: policy.RuleDefault) -> None:
@@ -288,7 +289,7 @@ class Policy:
     REMOVED = 60.0              # seconds without a file until its rules go
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        """Raises Error, naming the file, if one cannot be read."""
+        """Raise Error, naming the file, if one cannot be read."""
         policy_options.set_defaults(conf, FILE)
         self._conf = conf
         self._looked = time.monotonic()
@@ -318,7 +319,7 @@ class Policy:
                              'heatlite-manage doctor --only policy shows what is wrong', error)
 
     def _read(self, stamps: Mapping[Path, policy_files.Stamp]) -> list[str]:
-        """The texts of the files. Raises Error for one that is wrong, empty, or gone for less than REMOVED."""
+        """Return the texts of the files. Raises Error for one that is wrong, empty, or gone for less than REMOVED."""
         self._gone = {path: self._gone.get(path, self._looked) for path in self._stamps if path not in stamps}
         for path, since in self._gone.items():
             if self._looked - since < self.REMOVED or not path.parent.is_dir():
@@ -368,7 +369,7 @@ class Policy:
         return type(check) in _PLAIN
 
     def enforce(self, context: RequestContext, rule: str, target: Mapping[str, object] | None = None) -> None:
-        """Raises Forbidden, naming the rule."""
+        """Raise Forbidden, naming the rule."""
         if not self.allows(context, rule, target):
             raise exception.Forbidden(action=rule)
 
@@ -384,6 +385,6 @@ class Policy:
                    if rule in self._enforcer.rules)
 
     def enforce_type(self, context: RequestContext, resource_type: str) -> None:
-        """Raises Forbidden, naming the type."""
+        """Raise Forbidden, naming the type."""
         if not self.allows_type(context, resource_type):
             raise exception.Forbidden(action=rule_of_type(resource_type))

@@ -20,8 +20,8 @@ Stamp = tuple[int, int, int]            # of the state of a file: time of its ch
 
 
 def paths(conf: cfg.ConfigOpts) -> list[Path]:
-    """The files that exist, in the order in which their rules replace those of former ones. Raises Error for a folder
-    that cannot be read."""
+    """Return the files that exist, in the order in which their rules replace those of former ones. Raises Error for a
+    folder that cannot be read."""
     named = conf.find_file(conf.oslo_policy.policy_file)
     folders = [Path(conf.find_file(folder) or folder) for folder in conf.oslo_policy.policy_dirs]
     return [*([Path(named)] if named else []), *(file for folder in folders for file in _files_in(folder))]
@@ -37,7 +37,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def stamps(conf: cfg.ConfigOpts) -> dict[Path, Stamp]:
-    """The files that exist with their states. Raises Error for a file or a folder that cannot be read."""
+    """Return the files that exist with their states. Raises Error for a file or a folder that cannot be read."""
     found = {}
     for path in paths(conf):
         try:
@@ -51,7 +51,8 @@ def stamps(conf: cfg.ConfigOpts) -> dict[Path, Stamp]:
 
 
 def read(path: Path) -> str:
-    """The text of a file whose rules can be read. Raises Error, naming the file and, where there is one, the line."""
+    """Return the text of a file whose rules can be read. Raises Error, naming the file and, where there is one, the
+    line."""
     try:
         text = path.read_text(encoding='utf-8')
     except OSError as error:
@@ -68,7 +69,7 @@ def _unreadable(path: Path, error: OSError) -> exception.Error:
 
 
 def parse(path: Path, text: str) -> Mapping[str, Rule]:
-    """The rules of a text: {name: rule}. Raises Error as `read`."""
+    """Return the rules of a text: {name: rule}. Raises Error as `read`."""
     try:
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
@@ -99,7 +100,7 @@ def _is_rule(value: object) -> bool:
 
 
 def _line_of(text: str, name: object) -> int:
-    """The line of a name in a mapping, from 1."""
+    """Return the line of a name in a mapping, from 1."""
     node = yaml.compose(text, yaml.SafeLoader)
     lines: list[int] = [key.start_mark.line for key, _value in node.value if key.value == str(name)]
     return (lines or [0])[0] + 1

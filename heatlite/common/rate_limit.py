@@ -32,7 +32,7 @@ class Rate:
         self._lock = threading.Lock()
 
     def take(self, key: Hashable) -> float:
-        """Counts one of `key` and returns 0.0; or counts nothing and returns the seconds until one is permitted."""
+        """Count one of `key` and return 0.0; or count nothing and return the seconds until one is permitted."""
         now = self._now()
         with self._lock:
             paid = max(self._paid.get(key, now), now) + self._interval

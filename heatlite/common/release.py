@@ -18,7 +18,7 @@ INSTALL_EXTRA: Final = _(
 
 
 def version() -> str:
-    """The installed version; 'unreleased' without an installation."""
+    """Return the installed version; 'unreleased' without an installation."""
     from importlib import metadata
     try:
         return metadata.version(PROJECT)
@@ -27,7 +27,7 @@ def version() -> str:
 
 
 def text() -> str:
-    """What each program prints for `--version`."""
+    """Return what each program prints for `--version`."""
     return f'{PROJECT} {version()}'
 
 

@@ -28,7 +28,7 @@ class RetryPolicy:
 
 
 def _each(*seconds: float) -> tenacity.wait.wait_base:
-    """These pauses in order; the last one again and again."""
+    """Return these pauses in order; the last one again and again."""
     return tenacity.wait_chain(*map(tenacity.wait_fixed, seconds))
 
 
@@ -56,7 +56,7 @@ MOVE = RetryPolicy('move', tenacity.wait_fixed(0.2))
 def call(function: Callable[[], T], policy: RetryPolicy, errors: type[E] | tuple[type[E], ...], *,
          gives_up: Callable[[E], bool] | None = None, before_pause: Callable[[E, float], None] | None = None,
          sleep: Callable[[float], None] | None = None) -> T:
-    """Returns `function()`, called again after each of `errors`. Raises the error of the last attempt.
+    """Return `function()`, called again after each of `errors`. Raises the error of the last attempt.
 
     `gives_up(error)`: whether that attempt was the last one; `before_pause(error, seconds)`: for logs; `sleep`: the
     current runtime's by default.

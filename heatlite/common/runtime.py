@@ -26,7 +26,7 @@ T = TypeVar('T')
 
 class Thread(Protocol):
     def kill(self) -> None:
-        """Ends the thread at its next switch; does nothing if it has ended."""
+        """End the thread at its next switch; do nothing if it has ended."""
 
 
 class Flag(Protocol):
@@ -39,12 +39,12 @@ class Flag(Protocol):
     def is_set(self) -> bool: ...
 
     def wait(self, timeout: float | None = None) -> bool:
-        """True once set, False if `timeout` seconds passed before."""
+        """Return True once set, False if `timeout` seconds passed before."""
 
 
 class Runtime(Protocol):
     def now(self) -> datetime:
-        """The time in UTC without zone, with microseconds."""
+        """Return the time in UTC without zone, with microseconds."""
 
     def monotonic(self) -> float:
         """Monotonic time in seconds."""
@@ -54,7 +54,7 @@ class Runtime(Protocol):
     def spawn(self, function: Callable[..., object], *args: object) -> Thread: ...
 
     def spawn_os_thread(self, function: Callable[[], object]) -> None:
-        """Runs `function` in an OS thread that busy green threads do not block.
+        """Run `function` in an OS thread that busy green threads do not block.
 
         It shares only plain values with them: no flag, no log line, no database connection. It cannot be killed.
         """
@@ -66,30 +66,30 @@ class Runtime(Protocol):
         waits; None: not now. Until what is returned is killed."""
 
     def serve(self, stack_id: str | None) -> str | None:
-        """Marks the code of this thread as working for that stack, or for none; returns the previous one.
+        """Mark the code of this thread as working for that stack, or for none; return the previous one.
 
         When the process dies, its parent process finds out for which stack it was executing code.
         """
 
     def note_iteration(self, is_last: bool = False) -> None:
-        """Records an iteration of the main loop. The parent process ends this one if they stop before the last one."""
+        """Record an iteration of the main loop. The parent process ends this one if they stop before the last one."""
 
     def uuid(self) -> str:
-        """A random UUID, lower case with dashes."""
+        """Return a random UUID, lower case with dashes."""
 
     def turn(self, *owners: str) -> None:
-        """Yields to other threads if this process has been busy for long.
+        """Yield to other threads if this process has been busy for long.
 
         Call it before work of some milliseconds that many threads may have at once. `owners`: project and root stack
         of that work, if known; they take turns.
         """
 
     def random(self) -> float:
-        """A random number from 0 up to, not including, 1."""
+        """Return a random number from 0 up to, not including, 1."""
 
 
 def patch() -> None:
-    """Makes the blocking calls of the standard library cooperative. Programs call it before anything else."""
+    """Make the blocking calls of the standard library cooperative. Programs call it before anything else."""
     collect_rarely()
     omit_advice()
     warnings.filterwarnings('ignore', category=DeprecationWarning)      # for developers of libraries, not operators
@@ -121,7 +121,7 @@ def is_cooperative() -> bool:
 
 
 def blocking(seconds: float, function: Callable[..., T], *arguments: object) -> T:
-    """The result of a call that would block every green thread, such as one to the system's resolver.
+    """Return the result of a call that would block every green thread, such as one to the system's resolver.
 
     It runs in an OS thread. Raises TimeoutError after `seconds`; the thread then lasts until the call ends.
     """
@@ -147,8 +147,8 @@ _current: Runtime | None = None
 
 
 def current() -> Runtime:
-    """The runtime of this process, for code that is not passed one: resource types, tasks of plug-ins, and functions
-    that only need the time."""
+    """Return the runtime of this process, for code that is not passed one: resource types, tasks of plug-ins, and
+    functions that only need the time."""
     global _current
     if _current is None:
         omit_advice()
@@ -158,6 +158,6 @@ def current() -> Runtime:
 
 
 def use(runtime: Runtime) -> None:
-    """Replaces the runtime of this process. A program or a test does so once, before anything runs."""
+    """Replace the runtime of this process. A program or a test does so once, before anything runs."""
     global _current
     _current = runtime

@@ -83,7 +83,7 @@ class Assignments(_environment.EnvironmentConfigurationSource):
 
 
 def assignments(conf: cfg.ConfigOpts) -> Assignments:
-    """The source of `--set` of these options, made at first use."""
+    """Return the source of `--set` of these options, made at first use."""
     if not isinstance(conf._env_driver, Assignments):
         conf._env_driver = Assignments()
     found: Assignments = conf._env_driver
@@ -119,7 +119,7 @@ def places(files: Iterable[str]) -> Iterator[OptionPlace]:
 
 
 def named_sources(arguments: Sequence[str]) -> list[tuple[str, str]]:
-    """The files and folders of options that a command line names, in its order: FILE or FOLDER, and the path."""
+    """Return the files and folders of options that a command line names, in its order: FILE or FOLDER, and the path."""
     words, found = iter(arguments), []
     for word in words:
         option, equals, path = word.partition('=')
@@ -129,7 +129,7 @@ def named_sources(arguments: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def sources(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
-    """The files and folders of options, in the order in which they were read: FILE or FOLDER, and the path.
+    """Return the files and folders of options, in the order in which they were read: FILE or FOLDER, and the path.
 
     oslo.config reads those that the command line does not name first. Its own list of named folders has only the last.
     """
@@ -142,7 +142,7 @@ def sources(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
 
 
 def files(conf: cfg.ConfigOpts) -> list[str]:
-    """The files that were read, including those of folders, in the order in which they were read."""
+    """Return the files that were read, including those of folders, in the order in which they were read."""
     found = []
     for option, path in sources(conf):
         path = os.path.expanduser(path)
@@ -174,7 +174,7 @@ def registered(conf: cfg.ConfigOpts) -> dict[tuple[str, str], cfg.Opt]:
 
 
 def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """A line for each value that is invalid for its option."""
+    """Yield a line for each value that is invalid for its option."""
     said = {(place.group, place.name): place for place in stated(conf)}
     for (group, name), opt in registered(conf).items():
         if isinstance(opt, cfg.SubCommandOpt):
@@ -205,7 +205,8 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def _wrong_brokers(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
-    """A line for each transport URL, also of a cell, whose hosts cannot be read. The environment replaces files."""
+    """Yield a line for each transport URL, also of a cell, whose hosts cannot be read. The environment replaces
+    files."""
     found = {key: place for key, place in said.items() if place.name == 'transport_url'}
     variable = f'OS_{DEFAULT}__TRANSPORT_URL'
     if variable in os.environ and not found.get((DEFAULT, 'transport_url'), _NOWHERE).where.startswith('--set'):
@@ -217,7 +218,8 @@ def _wrong_brokers(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]
 
 
 def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
-    """A line for each URL of a service that no client of HTTP can use. Not of those that the environment replaces."""
+    """Yield a line for each URL of a service that no client of HTTP can use. Not of those that the environment
+    replaces."""
     for place in said.values():
         example = HTTP_URLS.get((_kind_of(place.group), place.name))
         variable = f'OS_{place.group}__{place.name}'.upper()
@@ -246,12 +248,12 @@ def wrong_hosts(url: str) -> str:
 
 
 def _kind_of(group: str) -> str:
-    """The group that has the same options: `ec2authtoken` of `ec2authtoken.NAME`."""
+    """Return the group that has the same options: `ec2authtoken` of `ec2authtoken.NAME`."""
     return group.partition('.')[0] if group.startswith('ec2authtoken.') else group
 
 
 def _unquoted(value: str) -> str:
-    """A value without the blanks and the quotes that oslo.config leaves out."""
+    """Return a value without the blanks and the quotes that oslo.config leaves out."""
     value = value.strip()
     return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in '"\'' else value
 
@@ -266,7 +268,7 @@ def is_http_url(text: str) -> bool:
 
 
 def allowed(opt: cfg.Opt) -> str:
-    """Describes the values that an option accepts."""
+    """Describe the values that an option accepts."""
     kind: object = opt.type
     name = type(kind).__name__.lower() if not isinstance(kind, type) else kind.__name__
     choices = getattr(kind, 'choices', None)
@@ -296,7 +298,7 @@ def known_names(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
 
 
 def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """A line for each unknown option in the files, with the name that may have been meant."""
+    """Yield a line for each unknown option in the files, with the name that may have been meant."""
     known = known_names(conf)
     for place in places(files(conf)):
         problem = unknown(known, place.group, place.name)
@@ -305,7 +307,7 @@ def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 
 def without_effect(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """A line for each option that is set, in a file or by --set, and that nothing reads, with the reason.
+    """Yield a line for each option that is set, in a file or by --set, and that nothing reads, with the reason.
 
     oslo.config reports a deprecated option when it is first read: that is before there is a log.
     """

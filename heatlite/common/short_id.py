@@ -9,7 +9,7 @@ _PAIRS = [first + second for first in ALPHABET for second in ALPHABET]     # of 
 
 
 def get_id(source_uuid: str | uuid.UUID) -> str:
-    """Encodes the 60 random bits of the time field, most significant first.
+    """Encode the 60 random bits of the time field, most significant first.
 
     Raises ValueError unless it is a version 4 UUID.
     """
@@ -26,5 +26,5 @@ def get_id(source_uuid: str | uuid.UUID) -> str:
 
 
 def generate_id() -> str:
-    """Makes a new, unique short id."""
+    """Make a new, unique short id."""
     return get_id(uuid.uuid4())

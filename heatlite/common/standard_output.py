@@ -19,7 +19,7 @@ READER_GONE: Final = 141            # exit code; that of a shell for a program t
 
 
 def ends_with_its_reader(main: Callable[..., int]) -> Callable[..., int]:
-    """Makes the `main` of a program end without a message, with READER_GONE, once nothing reads what it prints.
+    """Make the `main` of a program end without a message, with READER_GONE, once nothing reads what it prints.
 
     Only standard output counts: a connection that breaks is an error as before. SIGPIPE cannot tell them apart.
     Callers that have replaced `sys.stdout`, such as tests, keep their own.

@@ -70,7 +70,7 @@ class _Unfit(ValueError):
 
 
 def _bounded(construct: Callable[[yaml.ScalarNode], float]) -> Callable[[yaml.ScalarNode], float]:
-    """Wraps `construct`, which converts a scalar to a number, to refuse numbers that JSON cannot represent.
+    """Wrap `construct`, which converts a scalar to a number, to refuse numbers that JSON cannot represent.
 
     Converting digits, base 60 above all, takes time quadratic in their number.
     """
@@ -112,7 +112,7 @@ class _Refused(Exception):
 
 
 def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, object]:
-    """Parses a template. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
+    """Parse a template. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
     It must have a version key, with any value. `url` names it in errors.
     """
@@ -123,7 +123,7 @@ def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str
 
 
 def simple_parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, Any]:
-    """Parses as `parse`, but requires no version. An empty text is an empty map."""
+    """Parse as `parse`, but require no version. An empty text is an empty map."""
     if 0 <= limits.max_size < len(text):
         raise too_large(len(text), limits.max_size)
     document = read(text, url or ROOT, limits)
@@ -135,7 +135,7 @@ def simple_parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> d
 
 
 def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> object:
-    """Parses a text. Raises DocumentError; RequestLimitExceeded when it nests or expands too far.
+    """Parse a text. Raises DocumentError; RequestLimitExceeded when it nests or expands too far.
 
     `source` names the document in errors. A text that fails as JSON is read as YAML.
     """
@@ -173,7 +173,7 @@ _STRICT_JSON: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=
 
 
 def loads(text: str) -> object:
-    """Parses JSON. Raises ValueError also for values outside of JSON (NaN, Infinity, 1e999) and for too long
+    """Parse JSON. Raises ValueError also for values outside of JSON (NaN, Infinity, 1e999) and for too long
     integers."""
     try:
         return _JSON.decode(text)
@@ -184,7 +184,7 @@ def loads(text: str) -> object:
 
 
 def read_yaml(text: str, source: str, limits: Bounds) -> object:
-    """Parses as `read`, YAML only and without the check of its expansion."""
+    """Parse as `read`, YAML only and without the check of its expansion."""
     error: Exception | None = None
     for reader in readers(text):
         try:
@@ -208,7 +208,7 @@ def readers(text: str) -> list[Callable[[str], EventParser]]:
 
 
 def _explain(text: str, source: str, error: Exception) -> DocumentError:
-    """The error with the message and the place that the slow reader reports.
+    """Return the error with the message and the place that the slow reader reports.
 
     It reads event by event, so that it may yield; only short texts are also assembled by it.
     """
@@ -382,7 +382,7 @@ class _Builder:
 
 
 def plain_value(text: str) -> object:
-    """The value of a plain scalar. Raises ValueError for a number that JSON cannot represent."""
+    """Return the value of a plain scalar. Raises ValueError for a number that JSON cannot represent."""
     for tag, pattern in _TextDates.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):
             return _construct(tag, text)
@@ -401,7 +401,8 @@ def _construct(tag: str, value: str) -> object:
 
 
 def _text_of_key(key: object, known: dict[str, str]) -> str:
-    """The text of a key that is no text. Equal numbers, such as 1, 1.0 and true, are one key: with the first text.
+    """Return the text of a key that is no text. Equal numbers, such as 1, 1.0 and true, are one key: with the first
+    text.
 
     `known`: the texts of a map's numbers so far. It has no numbers as keys: those that are equal modulo 2**61 - 1 have
     one hash, and thousands of them in one map take the square of their number of comparisons.
@@ -429,7 +430,7 @@ def clean(value: object) -> object:
 
 
 def check_size(value: Value, limits: Bounds) -> Value:
-    """Returns `value` itself, or refuses it.
+    """Return `value` itself, or refuse it.
 
     Raises RequestLimitExceeded if it nests too deeply or its aliases expand too far, HTTPBadRequest if it contains what
     JSON cannot represent: a number that is not finite or too long, a lone surrogate. Linear in what is stored, however
@@ -440,7 +441,7 @@ def check_size(value: Value, limits: Bounds) -> Value:
 
 
 def check_text(value: object) -> object:
-    """Checks as `check_size`, without a limit of the size: for data whose text was limited before it was decoded."""
+    """Check as `check_size`, without a limit of the size: for data whose text was limited before it was decoded."""
     measure(value, _UNBOUNDED)
     return value
 
@@ -453,7 +454,8 @@ _UNBOUNDED: Final = _Unbounded()
 
 
 def measure(value: object, limits: Bounds) -> int:
-    """The number of values (of 16 characters) of `value`, counting shared parts each time. Raises as `check_size`.
+    """Return the number of values (of 16 characters) of `value`, counting shared parts each time. Raises as
+    `check_size`.
 
     Keys count as other texts do: a short one is part of the value of its element. A text beyond ASCII takes up to four
     bytes for each character, and is counted so. The JSON of a document has at most 200 characters for each value
@@ -525,7 +527,8 @@ LONG_TEXT: Final = 100                  # characters from which on a text is che
 
 
 def _beyond_ascii(text: str, sizes: dict[int, int]) -> int:
-    """The size of a text beyond one, as `_checked`. It is encoded for that: one that is shared often, only once."""
+    """Return the size of a text beyond one, as `_checked`. It is encoded for that: one that is shared often, only
+    once."""
     if len(text) < LONG_TEXT:
         return _checked(text)
     known = sizes.get(id(text))
@@ -535,7 +538,7 @@ def _beyond_ascii(text: str, sizes: dict[int, int]) -> int:
 
 
 def _checked(value: object) -> int:
-    """The size of a leaf beyond one. Raises HTTPBadRequest for what JSON cannot represent."""
+    """Return the size of a leaf beyond one. Raises HTTPBadRequest for what JSON cannot represent."""
     if isinstance(value, str):
         if value.isascii():
             return len(value) >> 4
@@ -568,7 +571,7 @@ yaml_dumper.add_representer(str, _text_block)
 
 
 def convert_json_to_yaml(json_text: str) -> str:
-    """Converts a template from JSON to YAML, keys in their order. Raises ValueError."""
+    """Convert a template from JSON to YAML, keys in their order. Raises ValueError."""
     written: str = yaml.dump(loads(json_text), Dumper=yaml_dumper, sort_keys=False, default_flow_style=False,
                              allow_unicode=True)
     return written

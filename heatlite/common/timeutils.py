@@ -11,7 +11,7 @@ _DURATION = re.compile(r'^PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<sec
 
 
 def parse_isoduration(duration: str) -> int:
-    """Converts `PT1H5M30S` (at least one part) to seconds. Raises ValueError."""
+    """Convert `PT1H5M30S` (at least one part) to seconds. Raises ValueError."""
     found = _DURATION.match(duration)
     if found is None or duration == 'PT':
         raise ValueError('Only ISO 8601 duration format of the form PT#H#M#S is supported.')
@@ -26,7 +26,7 @@ def retry_backoff_delay(attempt: int, scale_factor: float = 1.0, jitter_max: flo
 
 
 def isotime(at: datetime) -> str:
-    """Formats a UTC time for clients: whole seconds and a Z."""
+    """Format a UTC time for clients: whole seconds and a Z."""
     return f'{at.isoformat()[:19]}Z'                # four times as fast as strftime
 
 

@@ -88,7 +88,7 @@ class Exporter:
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts, service: str) -> Exporter:
-        """The exporter as the options of [traces] say. Raises Error for a wrong header."""
+        """Return the exporter as the options of [traces] say. Raises Error for a wrong header."""
         options = conf.traces
         sent = {}
         for each in options.headers:

@@ -62,7 +62,7 @@ class SpanContext:
     state: str = ''
 
     def headers(self) -> dict[str, str]:
-        """The context as headers of HTTP requests."""
+        """Return the context as headers of HTTP requests."""
         found = {PARENT: f'00-{self.trace_id}-{self.span_id}-{"01" if self.is_sampled else "00"}'}
         if self.state:
             found[STATE] = self.state
@@ -100,7 +100,7 @@ class Tracer:
         self.continues_callers = continues_callers
 
     def root(self, trace_id: str | None = None, span_id: str = '') -> SpanContext:
-        """The context of the first span of a trace, sampled by the trace's id (a new one by default)."""
+        """Return the context of the first span of a trace, sampled by the trace's id (a new one by default)."""
         trace_id = trace_id or os.urandom(16).hex()
         return SpanContext(trace_id, span_id or os.urandom(8).hex(), int(trace_id[16:], 16) < self._bound)
 
@@ -120,8 +120,8 @@ class Tracer:
 
     @contextmanager
     def span(self, name: str, kind: SpanKind, parent: SpanContext | None) -> Iterator[Span]:
-        """A span that is the current one in this block. An error that leaves the block is noted by its class only:
-        its text may quote hidden values."""
+        """Yield a span that is the current one in this block. An error that leaves the block is noted by its class
+        only: its text may quote hidden values."""
         found = self.begin(name, kind, parent)
         try:
             with within(found.context):
@@ -164,13 +164,13 @@ def stop() -> None:
 # --- the current span ---------------------------------------------------------------------------------------
 
 def current() -> SpanContext | None:
-    """The context of the span in which this thread works, else that of the request it is bound to, if any."""
+    """Return the context of the span in which this thread works, else that of the request it is bound to, if any."""
     return _current.get() or getattr(contexts.get_current(), 'trace', None)
 
 
 @contextmanager
 def within(context: SpanContext | None, mask: Callable[[str], str] | None = None) -> Iterator[None]:
-    """Makes `context` the current span in this block. `mask(text)`: the text without hidden values of its stack."""
+    """Make `context` the current span in this block. `mask(text)`: the text without hidden values of its stack."""
     token, masked = _current.set(context), _mask.set(mask or _mask.get())
     try:
         yield
@@ -180,12 +180,14 @@ def within(context: SpanContext | None, mask: Callable[[str], str] | None = None
 
 
 def mask() -> Callable[[str], str] | None:
-    """The function that masks hidden values of the stack for which this thread works; None: of no certain one."""
+    """Return the function that masks hidden values of the stack for which this thread works; None: of no certain
+    one."""
     return _mask.get()
 
 
 def headers() -> dict[str, str]:
-    """The current span as headers of a request to another service; none without a span, or while traces are off."""
+    """Return the current span as headers of a request to another service; none without a span, or while traces are
+    off."""
     if tracer is None:
         return {}
     found = current()
@@ -195,7 +197,7 @@ def headers() -> dict[str, str]:
 # --- contexts from outside, and from rows -------------------------------------------------------------------
 
 def parsed(given: Mapping[str, object] | None) -> SpanContext | None:
-    """The context in the headers of a caller, in a message or in a row; None if there is no valid one.
+    """Return the context in the headers of a caller, in a message or in a row; None if there is no valid one.
 
     Source: W3C Trace Context, "Processing Model". A wrong tracestate is left out, a wrong traceparent ignored.
     """
@@ -218,7 +220,7 @@ def _is_state(text: str) -> bool:
 
 
 def derived(parent: SpanContext | None, *parts: object) -> SpanContext | None:
-    """The context of the span that `parts` identify below `parent`: the same in each process.
+    """Return the context of the span that `parts` identify below `parent`: the same in each process.
 
     Without a parent it is the first span of a trace, whose id follows from `parts`, too. None while traces are off.
     """
@@ -232,6 +234,6 @@ def derived(parent: SpanContext | None, *parts: object) -> SpanContext | None:
 
 
 def nanoseconds(at: datetime) -> int:
-    """A time in UTC without zone as nanoseconds since 1970."""
+    """Return a time in UTC without zone as nanoseconds since 1970."""
     since = at - EPOCH
     return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000

@@ -35,7 +35,7 @@ def use(turn: Callable[..., None] | None) -> None:
 
 
 def spend(steps: int = 1) -> None:
-    """Counts steps of work. May be called from any thread; may switch green threads.
+    """Count steps of work. May be called from any thread; may switch green threads.
 
     Raises what the check of this green thread raises (`checked`).
     """
@@ -61,12 +61,12 @@ def begin(project_id: str | None, root_id: str | None = None) -> None:
 
 
 def forget() -> None:
-    """What this green thread computes from now on is of no known owner: it may be used for another caller."""
+    """Let what this green thread computes from now on be of no known owner: it may be used for another caller."""
     _owners.set(())
 
 
 def paced(items: Iterable[T], steps: int = 1) -> Iterator[T]:
-    """Yields the items, and counts steps for each."""
+    """Yield the items, and count steps for each."""
     for item in items:
         spend(steps)
         yield item
@@ -97,7 +97,7 @@ def undisturbed() -> Iterator[None]:
 
 @contextmanager
 def checked(check: Callable[[], None]) -> Iterator[None]:
-    """Calls `check` at the turns of this block, in this green thread; it may raise to end the work."""
+    """Call `check` at the turns of this block, in this green thread; it may raise to end the work."""
     token = _check.set(check)
     try:
         yield

@@ -52,7 +52,7 @@ class _Broken(Exception):
 
 
 def get(url: str, by_operator: bool = False) -> str:
-    """Fetches the text at `url`, at most `max_template_size` bytes. Raises URLFetchError.
+    """Fetch the text at `url`, at most `max_template_size` bytes. Raises URLFetchError.
 
     `by_operator`: the URL is in an environment of the operator, so it may name a file of this host. Within a request to
     an engine, see `allowance`: at most so many URLs, not beyond its deadline; raises RequestLimitExceeded, TooLate.
@@ -77,7 +77,7 @@ def _text(read: Callable[[str, int, float], bytes], url: str, seconds: float) ->
 
 
 def post(url: str, body: bytes, timeout: float, content_type: str = 'application/json') -> int:
-    """Sends `body` to an HTTP URL within `timeout` seconds, and returns the status of the answer.
+    """Send `body` to an HTTP URL within `timeout` seconds, and return the status of the answer.
 
     The addresses are those from which templates may be fetched. Redirects are not followed, and the answer's content is
     not read. Raises URLFetchError.
@@ -87,7 +87,7 @@ def post(url: str, body: bytes, timeout: float, content_type: str = 'application
 
 
 def ask(url: str, body: bytes, timeout: float, limit: int) -> bytes:
-    """Posts JSON to an HTTP URL and returns the content of the answer, at most `limit` bytes, within `timeout` seconds.
+    """Post JSON to an HTTP URL and return the content of the answer, at most `limit` bytes, within `timeout` seconds.
 
     For URLs of the operator only: all addresses are permitted. Redirects are not followed. Raises URLFetchError, also
     for any other status than 200.
@@ -104,7 +104,7 @@ def ask(url: str, body: bytes, timeout: float, limit: int) -> bytes:
 @contextmanager
 def _posted(url: str, body: bytes, timeout: float, content_type: str,
             is_trusted: bool = False) -> Iterator[http.client.HTTPResponse]:
-    """The answer to `body`. Errors of the block, too, become URLFetchError."""
+    """Yield the answer to `body`. Errors of the block, too, become URLFetchError."""
     deadline = time.monotonic() + timeout
     try:
         parts = urlsplit(url)
@@ -120,7 +120,7 @@ def _posted(url: str, body: bytes, timeout: float, content_type: str,
 
 
 def get_template(url: str, by_operator: bool = False) -> str:
-    """Fetches as `get`, but accepts only templates.
+    """Fetch as `get`, but accept only templates.
 
     Other documents are refused here: parsers quote what they refuse, and the caller may not be allowed to read it.
     """
@@ -131,7 +131,7 @@ def get_template(url: str, by_operator: bool = False) -> str:
 
 
 def shown(url: str) -> str:
-    """The URL for messages and logs: without user, password, query and fragment, which may be secrets."""
+    """Return the URL for messages and logs: without user, password, query and fragment, which may be secrets."""
     parts = _split(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition('@')[2], parts.path, '', ''))
 
@@ -144,7 +144,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _read_file(url: str, limit: int, seconds: float) -> bytes:
-    """The content of the regular file that the path of the URL names, at most one byte longer than `limit`.
+    """Return the content of the regular file that the path of the URL names, at most one byte longer than `limit`.
 
     Reads in a thread of the system: a file on a server that does not answer must not block the others.
     """
@@ -187,7 +187,7 @@ def _read_http(url: str, limit: int, seconds: float) -> bytes:
 
 
 def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
-    """The document, at most one byte longer than `limit`, or the URL of a redirect."""
+    """Return the document, at most one byte longer than `limit`, or the URL of a redirect."""
     with _reach(parts, deadline) as connection:
         connection.request('GET', _target(parts), headers={
             'Accept': '*/*', 'Accept-Encoding': 'identity', 'Connection': 'close', **_credentials(parts)})
@@ -201,7 +201,7 @@ def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
 
 @contextmanager
 def _reach(parts: SplitResult, deadline: float, is_trusted: bool = False) -> Iterator[http.client.HTTPConnection]:
-    """A connection to an address that was checked, unless it `is_trusted`."""
+    """Yield a connection to an address that was checked, unless it `is_trusted`."""
     assert parts.hostname is not None
     secure = parts.scheme == 'https'
     port = parts.port or (443 if secure else 80)
@@ -229,7 +229,7 @@ def _credentials(parts: SplitResult) -> dict[str, str]:
 
 
 def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
-    """The unpacked content: a small answer may be a very long document."""
+    """Return the unpacked content: a small answer may be a very long document."""
     coding = (answer.headers['Content-Encoding'] or 'identity').strip().lower()
     source: http.client.HTTPResponse | gzip.GzipFile = answer
     if coding in ('gzip', 'x-gzip'):
@@ -247,7 +247,7 @@ def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
 # --- permitted addresses -----------------------------------------------------------------------------------
 
 def connected(host: str, port: int, seconds: float) -> socket.socket:
-    """A connection to a permitted address of the host. Raises OSError; TimeoutError after so many seconds.
+    """Return a connection to a permitted address of the host. Raises OSError; TimeoutError after so many seconds.
 
     The error for an address that is not permitted does not say so, as for a name that has none: names of the network of
     the service are not to be learnt. The log has the reason.
@@ -279,7 +279,7 @@ def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.
 
 
 def _permission(host: str) -> Callable[[str], bool]:
-    """Returns a function: address -> whether templates may be fetched from there."""
+    """Return a function: address -> whether templates may be fetched from there."""
     denied = addresses.Networks(cfg.CONF.get('template_fetch_deny', options.FETCH_DENY))
     allowed = addresses.Networks(cfg.CONF.get('template_fetch_allow', []))
     return lambda address: (allowed.name(host) or allowed.include(address)
