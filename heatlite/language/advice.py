@@ -26,7 +26,7 @@ OF_WRONG_TEMPLATES = (exception.HeatException, AttributeError, TypeError, ValueE
 
 
 def advise(definition: StackDefinition) -> list[Advice]:
-    """Finds the hints about a definition, in the order of the text."""
+    """Find the hints about a definition, in the order of the text."""
     found: list[Advice] = []
     for look in (_repeated_keys, _lookalikes, _several_functions, _ignored_keys, _hollow_references, _failing_metadata,
                  _hidden_entries, usage.unused_parameters, usage.unused_conditions, usage.constant_conditions,
@@ -51,7 +51,7 @@ def _repeated_keys(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _lookalikes(definition: StackDefinition) -> Iterator[Advice]:
-    """Finds maps whose only key looks like a function that this version does not have."""
+    """Find maps whose only key looks like a function that this version does not have."""
     known = set(definition.edition.functions) | set(definition.edition.condition_functions)
     later = EVERY_FUNCTION - known
     for section in (definition.keys.resources, definition.keys.outputs):
@@ -118,7 +118,7 @@ def _calls(definition: StackDefinition) -> Iterator[tuple[tuple[object, ...], ex
 
 
 def _hollow_references(definition: StackDefinition) -> Iterator[Advice]:
-    """Finds references of outputs to missing resources: they fail only when the output is read."""
+    """Find references of outputs to missing resources: they fail only when the output is read."""
     keys = definition.keys
     for name, output in definition.outputs.items():
         for trail, need in expressions.requirements(output.expression, PLACEHOLDERS):
@@ -130,7 +130,7 @@ def _hollow_references(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
-    """Finds metadata that fails whatever values its resources have: users would see the error only at creation."""
+    """Find metadata that fails whatever values its resources have: users would see the error only at creation."""
     for resource in definition.resources.values():
         try:
             resource.metadata(UNKNOWNS)
@@ -141,7 +141,7 @@ def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _hidden_entries(definition: StackDefinition) -> Iterator[Advice]:
-    """Finds exact registry entries that come after a matching wildcard."""
+    """Find exact registry entries that come after a matching wildcard."""
     entries = definition.environment.registry.entries
     wildcards = [key for key in entries if key.endswith('*')]
     for name in entries:

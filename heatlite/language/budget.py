@@ -41,14 +41,14 @@ class Budget:
         self.matching = limits.max_matching_time
 
     def make(self, function: str, size: int) -> None:
-        """Takes the size of a value before it is made. Raises RequestLimitExceeded."""
+        """Take the size of a value before it is made. Raises RequestLimitExceeded."""
         self.size -= size
         if self.size < 0:
             raise exceeded(_('"%s" makes this evaluation larger') % function, self.limits.max_evaluation_result,
                            'max_evaluation_result')
 
     def make_text(self, function: str, length: int, is_ascii: bool = True) -> None:
-        """Takes the size of a text.
+        """Take the size of a text.
 
         Beyond ASCII a character takes up to four bytes. One call makes at most `max_result`.
         """
@@ -57,13 +57,13 @@ class Budget:
         self.make(function, length if is_ascii else 4 * length)
 
     def make_items(self, function: str, count: int) -> None:
-        """Takes the size of a list or map. One call makes at most `max_result` items."""
+        """Take the size of a list or map. One call makes at most `max_result` items."""
         if count > self.limits.max_result:
             raise exceeded(_('"%s" gives more') % function, self.limits.max_result, 'max_function_result')
         self.make(function, ITEM * (count + 1))
 
     def hold(self, values: int) -> None:
-        """Takes the size of the whole result.
+        """Take the size of the whole result.
 
         `values`: their number, counting shared ones each time (`document.measure`).
         """
@@ -71,7 +71,7 @@ class Budget:
             self.make(_('the result'), ITEM * values)
 
     def work(self, function: str, steps: int) -> None:
-        """Takes steps. Raises RequestLimitExceeded. May switch green threads."""
+        """Take steps. Raises RequestLimitExceeded. May switch green threads."""
         self.steps -= steps
         if self.steps < 0:
             raise exceeded(_('"%s" makes this evaluation longer') % function, self.limits.max_evaluation_steps,
@@ -79,7 +79,7 @@ class Budget:
         turns.spend(steps)
 
     def match(self, milliseconds: int) -> None:
-        """Takes the time that a pattern may be matched for. Raises RequestLimitExceeded."""
+        """Take the time that a pattern may be matched for. Raises RequestLimitExceeded."""
         self.matching -= milliseconds
         if self.matching < 0:
             raise exceeded(_('The patterns of this evaluation take longer'), self.limits.max_matching_time,
@@ -91,18 +91,18 @@ _current: ContextVar[Budget | None] = ContextVar('budget', default=None)
 
 
 def current() -> Budget | None:
-    """The budget of the evaluation that runs in this green thread; None outside of one."""
+    """Return the budget of the evaluation that runs in this green thread; None outside of one."""
     return _current.get()
 
 
 def here(limits: Limits = USUAL) -> Budget:
-    """The current budget, or a new one outside of an evaluation."""
+    """Return the current budget, or a new one outside of an evaluation."""
     return _current.get() or Budget(limits)
 
 
 @contextmanager
 def shared(limits: Limits = USUAL, parts: int = 0) -> Iterator[Budget]:
-    """Uses one budget for the whole block: the current one if there is any.
+    """Use one budget for the whole block: the current one if there is any.
 
     `parts`: the number of resources that are checked in it; each adds `max_steps_per_resource`.
     """
@@ -121,7 +121,7 @@ def shared(limits: Limits = USUAL, parts: int = 0) -> Iterator[Budget]:
 
 @contextmanager
 def own(made: Budget) -> Iterator[Budget]:
-    """Uses this budget for the whole block."""
+    """Use this budget for the whole block."""
     token = _current.set(made)
     try:
         yield made
@@ -143,7 +143,7 @@ class Ledger:
         self._made: dict[Hashable, tuple[int, int]] = {}
 
     def evaluation(self, part: Hashable) -> _Evaluation:
-        """The evaluation of one part, with a budget of its own, for a `with` block.
+        """Return the evaluation of one part, with a budget of its own, for a `with` block.
 
         Its costs are recorded however it ends.
         """
@@ -180,12 +180,12 @@ class _Evaluation:
 
 
 def text_size(text: str) -> int:
-    """The size that a text counts."""
+    """Return the size that a text counts."""
     return len(text) if text.isascii() else 4 * len(text)
 
 
 def work(function: str, steps: int) -> None:
-    """Takes steps from the current budget, if there is one, and lets other green threads run."""
+    """Take steps from the current budget, if there is one, and let other green threads run."""
     found = _current.get()
     if found is not None:
         found.work(function, steps)
@@ -194,7 +194,7 @@ def work(function: str, steps: int) -> None:
 
 
 def frozen(value: Any) -> object:
-    """A hashable copy of plain data: equal for equal data, and only for it.
+    """Return a hashable copy of plain data: equal for equal data, and only for it.
 
     Comparing many structures with each other would cost the product of their number and size. So would a set of values
     whose hashes users can choose: those of numbers (-1 and -2 have the same, and so has every 2 ** 61 - 1st integer),

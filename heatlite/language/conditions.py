@@ -41,7 +41,7 @@ class Conditions:
         return self.section
 
     def parsed(self, name: str) -> object:
-        """The parsed condition. Raises StackValidationFailed with the path of an invalid call."""
+        """Return the parsed condition. Raises StackValidationFailed with the path of an invalid call."""
         if name not in self._parsed:
             try:
                 self._parsed[name] = self.parser.parse(self.definitions[name])
@@ -92,7 +92,7 @@ class Conditions:
             % {'name': name, 'value': value})
 
     def diagnostics(self) -> Iterator[tuple[str, exception.HeatException]]:
-        """Checks type and arguments of each definition, in order; yields (name, error)."""
+        """Check type and arguments of each definition, in order; yield (name, error)."""
         for name, definition in self.definitions.items():
             turns.spend(STEPS_PER_CONDITION)
             try:

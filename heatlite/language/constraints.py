@@ -33,14 +33,14 @@ class Typed(Protocol):
 
 
 def to_whole(value: object) -> int:
-    """Converts `value` as `int` does. Raises ValueError, TypeError, OverflowError."""
+    """Convert `value` as `int` does. Raises ValueError, TypeError, OverflowError."""
     if not isinstance(value, str | int | float):
         raise TypeError(_('expected a number, found a %s') % kind_name(value))
     return int(value)
 
 
 def to_number(value: object) -> float:
-    """Converts `value` to a number: itself, an integer if its text is one, else a float. Raises ValueError, TypeError.
+    """Convert `value` to a number: itself, an integer if its text is one, else a float. Raises ValueError, TypeError.
 
     It is finite and has at most `MOST_DIGITS` digits: other numbers could be neither stored nor shown.
     """
@@ -103,7 +103,7 @@ class Constraint(Mapping[str, object]):
         raise NotImplementedError
 
     def validate(self, value: object, schema: Typed | None = None, context: object = None) -> None:
-        """Raises ValueError with the description, or with the reason if there is none."""
+        """Raise ValueError with the description, or with the reason if there is none."""
         if not self.is_valid(value, schema):
             raise ValueError(self.description or self.reason(value))
 
@@ -253,7 +253,7 @@ class AllowedValues(Constraint):
         return f'{shown(as_json(value))} is not an allowed value [{self._listed()}]'
 
     def _listed(self) -> str:
-        """The allowed values for a message, truncated: many parameters may have the same long list."""
+        """Return the allowed values for a message, truncated: many parameters may have the same long list."""
         text, separator = '', ''
         for item in self.allowed:
             text += separator + as_json(item)
@@ -267,7 +267,7 @@ class AllowedValues(Constraint):
 
 
 def _converted(value: object, schema: Typed) -> object:
-    """Converts an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
+    """Convert an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
     try:
         return schema.to_schema_type(value)
     except (ValueError, TypeError):
@@ -323,7 +323,7 @@ class CustomConstraint(Constraint):
 
     def validate(self, value: object, schema: Typed | None = None, context: object = None,
                  lookup: CustomLookup | None = None) -> None:
-        """Raises ValueError. Checks nothing if there is neither `lookup` nor environment."""
+        """Raise ValueError. Checks nothing if there is neither `lookup` nor environment."""
         find: CustomLookup | None = lookup if self.environment is None else self.environment.get_constraint
         if find is None:
             return
@@ -404,7 +404,7 @@ class BaseCustomConstraint:
 
 
 def check_fit(constraints: Sequence[Constraint], kind: str, type_name: str) -> None:
-    """Raises InvalidSchemaError when a constraint is not applicable to values of `kind`."""
+    """Raise InvalidSchemaError when a constraint is not applicable to values of `kind`."""
     for constraint in constraints:
         if kind != ANY and kind not in constraint.valid_kinds:
             raise exception.InvalidSchemaError(

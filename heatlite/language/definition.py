@@ -138,7 +138,7 @@ class StackDefinition:
         return masking.of_documents(self.template.document, self.environment.document())
 
     def prepare_mask(self) -> None:
-        """Makes the mask now if log lines use it: no other thread may run while one is written."""
+        """Make the mask now if log lines use it: no other thread may run while one is written."""
         if self.outer is not None:
             self.mask.prepare()
 
@@ -167,7 +167,7 @@ class StackDefinition:
         return text if self.outer is None else self.outer.masked(self.mask.text(text))
 
     def forget_wrong_parameters(self) -> None:
-        """Replaces parameters with a wrong definition by unknown ones, so that the rest can be checked."""
+        """Replace parameters with a wrong definition by unknown ones, so that the rest can be checked."""
         section = self.template.section('parameters')
         schemas: dict[str, parameter_definitions.ParameterSchema] = {}
         for name, body in section.items() if isinstance(section, Mapping) else ():
@@ -179,7 +179,7 @@ class StackDefinition:
         self.__dict__['parameters'] = self._parameters(schemas)
 
     def forget_parts(self, keys: Mapping[str, frozenset[str]]) -> None:
-        """Removes wrong parts of resources, by the names of these, so that the rest can be checked."""
+        """Remove wrong parts of resources, by the names of these, so that the rest can be checked."""
         self.__dict__['snippets'] = {
             name: snippet if name not in keys else {
                 part: value for part, value in snippet.items() if part not in keys[name]}
@@ -187,7 +187,7 @@ class StackDefinition:
         self._forget_resources()
 
     def leave_out(self, names: frozenset[str]) -> None:
-        """Removes wrong resources, so that the rest can be checked. Their names stay known."""
+        """Remove wrong resources, so that the rest can be checked. Their names stay known."""
         self.left_out |= names
         self.__dict__['snippets'] = {name: snippet for name, snippet in self.snippets.items() if name not in names}
         self._forget_resources()
@@ -301,7 +301,7 @@ class StackDefinition:
         return self._attributes_used.get(name, frozenset())
 
     def find_referenced_attributes(self) -> None:
-        """Computes what `referenced_attributes` returns, and lets others work meanwhile. That method does not: if it
+        """Compute what `referenced_attributes` returns, and let others work meanwhile. That method does not: if it
         did, each of many threads that call it at once would compute the same. Raises as `outputs` and `parsed`."""
         if '_attributes_used' not in self.__dict__:
             self.__dict__['_attributes_used'] = self._find_attributes_used(turns.spend)
@@ -332,7 +332,7 @@ class StackDefinition:
     # --- shapes and conditions of resources ------------------------------------------------------------------
 
     def check_shape(self, snippet: object) -> None:
-        """Checks the shape of one resource. Raises StackValidationFailed."""
+        """Check the shape of one resource. Raises StackValidationFailed."""
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
             raise exception.StackValidationFailed(message=(
@@ -444,7 +444,7 @@ def _types(snippets: Mapping[str, Mapping[str, object]], key: str, condition: st
 def build(template: Template, environment: Environment, files: Mapping[str, str], identity: StackIdentity, *,
           facade: Facade | None = None, limits: Limits = USUAL,
           assume_unknown: bool = False) -> StackDefinition:
-    """Makes the definition without checking anything.
+    """Make the definition without checking anything.
 
     `assume_unknown`: parameters without a value are UNKNOWN instead of missing, conditions on them hold.
     """

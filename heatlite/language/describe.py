@@ -25,8 +25,8 @@ WITHOUT_MEMBERS = {'Description': 'No description', 'Parameters': {}}
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
                       ignored: Container[str] = (), take: Callable[[int], None] = lambda count: None,
                       ) -> dict[str, object]:
-    """The response body. Raises the first error with all others, `TEMPLATE_ERRORS` as HTTPBadRequest unless they are in
-    nested stacks.
+    """Return the response body. Raises the first error with all others, `TEMPLATE_ERRORS` as HTTPBadRequest unless they
+    are in nested stacks.
 
     Whether the template is refused does not depend on values. `ignored`: codes of errors to ignore, such as `99001` for
     a missing service. `take`: is called with the number of resources of each stack of the tree that is shown, before
@@ -80,7 +80,7 @@ def _is_ignored(diagnostic: lint.Diagnostic, ignored: Container[str]) -> bool:
 
 def _with_values(found: list[lint.Diagnostic], definition: StackDefinition, types: TypeCatalog,
                  ignored: Container[str]) -> list[lint.Diagnostic]:
-    """The diagnostics that were found without values, and those that a create would add, in its order.
+    """Return the diagnostics that were found without values, and those that a create would add, in its order.
 
     The first stays the first. Parameters without a value are unknown: they may be given with the create.
     """
@@ -94,7 +94,7 @@ def _with_values(found: list[lint.Diagnostic], definition: StackDefinition, type
 
 
 def described(definition: StackDefinition) -> dict[str, object]:
-    """Description, parameters and their groups of one template."""
+    """Return description, parameters and their groups of one template."""
     answer: dict[str, object] = {
         'Description': definition.description,
         'Parameters': {name: parameter(definition.parameters, schema)

@@ -76,14 +76,14 @@ class Advice:
 
 
 def ruled(rule: str, diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
-    """The same diagnostics, under a rule unless they have one."""
+    """Yield the same diagnostics, under a rule unless they have one."""
     for each in diagnostics:
         found = each.rule or (rules.LIMIT if isinstance(each.error, exception.RequestLimitExceeded) else rule)
         yield replace(each, rule=found)
 
 
 def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
-    """Raises the first error, with the text that clients expect as its first line and the others as further lines."""
+    """Raise the first error, with the text that clients expect as its first line and the others as further lines."""
     every = list(diagnostics)
     if not every:
         return
@@ -104,14 +104,14 @@ def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def _first_detail(diagnostic: Diagnostic) -> str:
-    """The line that follows the text of the first error, which is Heat's as a whole. Empty if that names its place, the
-    template has no lines and there is no hint."""
+    """Return the line that follows the text of the first error, which is Heat's as a whole. Empty if that names its
+    place, the template has no lines and there is no hint."""
     place = diagnostic.place if diagnostic.line is not None or diagnostic.names_path else ''
     return ': '.join(part for part in (place, diagnostic.hint) if part)
 
 
 def did_you_mean(found: object, known: Iterable[str]) -> str | None:
-    """A hint when a known name is similar to `found`."""
+    """Return a hint when a known name is similar to `found`."""
     text = str(found)
     if len(text) > LONGEST_NAME:
         return None

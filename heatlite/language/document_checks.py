@@ -68,7 +68,7 @@ class DocumentChecks:
 
     @staticmethod
     def _until_error(part: Iterator[Diagnostic]) -> Generator[Diagnostic, None, bool]:
-        """Yields diagnostics; returns whether there were any, so that the rest cannot be checked."""
+        """Yield diagnostics; return whether there were any, so that the rest cannot be checked."""
         any_found = False
         for diagnostic in part:
             any_found = True
@@ -76,7 +76,7 @@ class DocumentChecks:
         return any_found
 
     def placed(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with its place in the text, and without the values of hidden parameters."""
+        """Return the diagnostic with its place in the text, and without the values of hidden parameters."""
         diagnostic = self._masked(self._hinted(diagnostic))
         if diagnostic.line is not None or diagnostic.file != ROOT:
             return diagnostic
@@ -92,7 +92,8 @@ class DocumentChecks:
         return replace(diagnostic, path=path, file=template.source, line=position[0], column=position[1])
 
     def _hinted(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with a hint if it is about a name that is not declared, or a type that does not exist."""
+        """Return the diagnostic with a hint if it is about a name that is not declared, or a type that does not
+        exist."""
         if diagnostic.hint is not None or diagnostic.file != ROOT:
             return diagnostic
         if isinstance(diagnostic.error, exception.InvalidSchemaError) and diagnostic.error.hint is not None:
@@ -112,7 +113,7 @@ class DocumentChecks:
         return diagnostic
 
     def _section_errors(self) -> Generator[Diagnostic, None, bool]:
-        """Checks the sections; returns whether the resources cannot be checked."""
+        """Check the sections; return whether the resources cannot be checked."""
         yield from ruled(rules.SECTION, self._shapes())
         try:
             self.definition.snippets                                        # noqa: B018

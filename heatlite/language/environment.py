@@ -34,7 +34,7 @@ class EnvironmentError_(ValueError):
 
 
 def read(source: object, limits: Limits = USUAL) -> dict[str, Any]:
-    """The sections of an environment as given, validated. Raises ValueError, RequestLimitExceeded."""
+    """Return the sections of an environment as given, validated. Raises ValueError, RequestLimitExceeded."""
     if source is None or source == '':
         return {}
     if isinstance(source, str):
@@ -108,16 +108,16 @@ class Environment:
         self.registry = Registry(self.resource_registry, operator)
 
     def find(self, type_name: str, resource_name: str | None = None) -> FoundType:
-        """What a type name is mapped to. Raises StackValidationFailed."""
+        """Return what a type name is mapped to. Raises StackValidationFailed."""
         return self.registry.find(type_name, resource_name)
 
     def document(self) -> dict[str, object]:
-        """The document for storage: all sections that `Environment` accepts."""
+        """Return the document for storage: all sections that `Environment` accepts."""
         inherited = {masking.VALUES: self.hidden_values} if self.hidden_values else {}
         return {**self.shown(), ENCRYPTED: self.encrypted_param_names, **inherited}
 
     def shown(self) -> dict[str, Any]:
-        """The user environment for clients; hidden values are not masked here."""
+        """Return the user environment for clients; hidden values are not masked here."""
         return {REGISTRY: {registries.RESOURCES: {}} | {
                     key: value for key, value in self.resource_registry.items() if value is not None},
                 PARAMETERS: self.parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks}
@@ -145,15 +145,15 @@ class Environment:
         return hook in registries.words_of(self.resource_registry, resource_name, registries.HOOKS)
 
     def restricted_actions(self, resource_name: str) -> list[str]:
-        """The restricted actions of a resource, sorted: `update`, `replace`."""
+        """Return the restricted actions of a resource, sorted: `update`, `replace`."""
         return registries.words_of(self.resource_registry, resource_name, registries.RESTRICTED)
 
     def drift_policy(self, resource_name: str, type_name: str) -> str:
-        """What is to be done about the drift of a resource: one of `registry.DRIFT_POLICIES`."""
+        """Return what is to be done about the drift of a resource: one of `registry.DRIFT_POLICIES`."""
         return registries.drift_policy(self.resource_registry, resource_name, type_name)
 
     def import_of(self, resource_name: str) -> Mapping[str, str] | None:
-        """The object that is to be imported into a resource: {id} or {name, tag}; None without an import."""
+        """Return the object that is to be imported into a resource: {id} or {name, tag}; None without an import."""
         return registries.import_of(self.resource_registry, resource_name)
 
     def has_imports(self) -> bool:
@@ -166,7 +166,7 @@ class Environment:
 
     def child(self, parameters: Mapping[str, object], resource_name: str, used: tuple[str, ...] = (),
               inherited: Mapping[str, object] | None = None) -> Environment:
-        """The environment of the nested stack of a resource.
+        """Return the environment of the nested stack of a resource.
 
         `used`: `FoundType.path` of its type; `inherited`: what is hidden in it (language.masking).
         """
@@ -178,7 +178,7 @@ class Environment:
         return made
 
     def diagnostics(self, sink_error: Callable[[Mapping[str, object]], str]) -> Iterator[exception.HeatException]:
-        """Yields the errors of event sinks, unless they were accepted before, perhaps by an earlier release.
+        """Yield the errors of event sinks, unless they were accepted before, perhaps by an earlier release.
 
         `sink_error`: what is wrong with one that has a type; '' if nothing is."""
         if self.are_sinks_accepted:

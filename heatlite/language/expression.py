@@ -109,7 +109,7 @@ class EvaluationContext(Protocol):
         """Whether a condition, given by name or as a boolean, holds. Raises ValueError for an invalid condition."""
 
     def parse_condition(self, value: object) -> object:
-        """Parses a condition expression. Raises InvalidCall."""
+        """Parse a condition expression. Raises InvalidCall."""
 
     def facade(self, part: str) -> object:
         """`metadata`, `deletion_policy`, `update_policy` of the parent's resource that owns this stack."""
@@ -227,7 +227,7 @@ class Call(Node):
         return None if found is ABSENT else found
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
-        """The resources that this call itself needs, without those of its arguments."""
+        """Return the resources that this call itself needs, without those of its arguments."""
         return iter(())
 
     def parts(self) -> Iterator[tuple[object, object]]:
@@ -238,7 +238,7 @@ class Call(Node):
             yield None, args
 
     def literal_list(self) -> list[object] | None:
-        """The items, if the argument was written as a list."""
+        """Return the items, if the argument was written as a list."""
         return self.args.items if isinstance(self.args, ListNode) else self.args if type(self.args) is list else None
 
     def literal_map(self) -> dict[str, object] | None:
@@ -276,7 +276,7 @@ class Parser:
         self.calls = 0
 
     def parse(self, value: Any) -> object:
-        """Parses a value; returns `value` itself if it has no call. Raises InvalidCall with the path below `value`."""
+        """Parse a value; return `value` itself if it has no call. Raises InvalidCall with the path below `value`."""
         kind = type(value)
         if kind is dict:
             if len(value) == 1:
@@ -340,14 +340,14 @@ class Parser:
 
 
 def evaluate(expression: object, scope: Scope) -> object:
-    """The value of an expression; ABSENT for an absent `if`. Plain data is copied, so results share nothing."""
+    """Return the value of an expression; ABSENT for an absent `if`. Plain data is copied, so results share nothing."""
     if isinstance(expression, Node):
         return expression.value(scope)
     return copied(expression)
 
 
 def copied(value: Any) -> object:
-    """A copy of plain data. Copies containers only."""
+    """Return a copy of plain data. Copies containers only."""
     kind = type(value)
     if kind is dict or kind is list:
         budget = budgets.current()
@@ -393,7 +393,7 @@ SourcePath: TypeAlias = 'tuple[SourcePath, object] | None'
 
 
 def spelled(trail: SourcePath) -> tuple[object, ...]:
-    """The path of a trail as a tuple."""
+    """Return the path of a trail as a tuple."""
     parts = []
     while trail is not None:
         trail, part = trail
@@ -433,7 +433,7 @@ def check(expression: object) -> Iterator[InvalidCall]:
 
 
 def requirements(expression: object, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
-    """The resources that an expression needs, each with the trail of the call, without the call's name."""
+    """Yield the resources that an expression needs, each with the trail of the call, without the call's name."""
     if not isinstance(expression, Node) or not expression.refers:
         return
     for trail, call in calls(expression):

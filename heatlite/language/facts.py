@@ -78,13 +78,13 @@ class TypeCatalog(Protocol):
         """Custom constraints; None to skip them."""
 
     def sink_error(self, sink: Mapping[str, object], /) -> str:
-        """What is wrong with an event sink of an environment, which has a type; '' if nothing is."""
+        """Return what is wrong with an event sink of an environment, which has a type; '' if nothing is."""
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         """Facts of a type that is not a template. Raises StackValidationFailed for an unknown type."""
 
     def fetch(self, template_name: str, by_operator: bool) -> str:
-        """Fetches the text of a template that is not among the files. Raises StackValidationFailed, NotAtHand.
+        """Fetch the text of a template that is not among the files. Raises StackValidationFailed, NotAtHand.
 
         `by_operator`: an entry of the operator's registry names it, so it may be a file of the host.
         """

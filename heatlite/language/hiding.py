@@ -76,7 +76,7 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 
 
 def _without_beginning(text: str, secret: str) -> str:
-    """Removes truncated secrets: messages truncate long values."""
+    """Remove truncated secrets: messages truncate long values."""
     start = text.find(secret[:BEGINNING]) if len(secret) > BEGINNING else -1
     while start >= 0:
         end = start + BEGINNING

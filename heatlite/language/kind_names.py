@@ -8,7 +8,7 @@ from heatlite.common.i18n import _
 
 
 def kind_name(value: object) -> str:
-    """The kind of a value of a template, such as `map`; not the name of its Python class."""
+    """Return the kind of a value of a template, such as `map`; not the name of its Python class."""
     match value:
         case None:
             return _('null value')

@@ -269,7 +269,8 @@ class Checker(DocumentChecks):
                                  (self.keys.resources, cycle[0]), found=text)
 
     def _requirements(self) -> dict[str, frozenset[str]]:
-        """The requirements of the resources that are not right, and of those that they require, in template order."""
+        """Return the requirements of the resources that are not right, and of those that they require, in template
+        order."""
         resources = self.definition.resources
         if not self.right:
             return {name: self.requires(resource) for name, resource in turns.paced(resources.items(), STEPS_PER_ITEM)}
@@ -292,7 +293,7 @@ class Checker(DocumentChecks):
         return found - released.difference(resource.depends_on) if released else found
 
     def _cycle_text(self, cycle: list[str]) -> str:
-        """The cycle in the words of Heat's error, which programs may look for."""
+        """Return the cycle in the words of Heat's error, which programs may look for."""
         def named(name: str) -> str:
             facts = self.facts.get(name)
             return f'{facts.class_name if facts else "Resource"} "{name}"'
@@ -301,7 +302,7 @@ class Checker(DocumentChecks):
         return f'{{{", ".join(members)}}}'
 
     def _within_budget(self, resource: DefinedResource, facts: TypeFacts) -> list[Diagnostic]:
-        """Checks the properties and policies of one resource, as one evaluation."""
+        """Check the properties and policies of one resource, as one evaluation."""
         with self.definition.ledger.evaluation(resource.name):
             return list(itertools.islice(self._resource(resource, facts), MOST_COMPLAINTS))
 
@@ -404,7 +405,8 @@ class Checker(DocumentChecks):
     @staticmethod
     def _translations(resource: DefinedResource, facts: TypeFacts,
                       given: Mapping[str, object]) -> Sequence[TranslationRule]:
-        """The rules; empty if the type fails to compute them from a wrong value, which is reported separately."""
+        """Return the rules; empty if the type fails to compute them from a wrong value, which is reported
+        separately."""
         if facts.rules is None:
             return ()
         try:
@@ -415,7 +417,8 @@ class Checker(DocumentChecks):
 
     def _own_check(self, resource: DefinedResource, facts: TypeFacts, values: Mapping[str, object],
                    reported: Collection[str] = ()) -> Iterator[Diagnostic]:
-        """`reported`: texts of errors that were reported where they are, and are left out here."""
+        """Yield what the type's own check finds. `reported`: texts of errors that were reported where they are, and are
+        left out here."""
         if facts.own_check is None:
             return
         found: list[exception.HeatException] = []
@@ -461,7 +464,7 @@ class Checker(DocumentChecks):
     # --- nested stacks ----------------------------------------------------------------------------------------
 
     def child(self, resource: DefinedResource) -> StackDefinition | None:
-        """The nested stack of a resource that was checked, from what is known of its properties so far.
+        """Return the nested stack of a resource that was checked, from what is known of its properties so far.
 
         Raises StackValidationFailed if its template cannot be read.
         """
@@ -479,7 +482,7 @@ class Checker(DocumentChecks):
 
     def _source(self, resource: DefinedResource, facts: TypeFacts, given: Mapping[str, object],
                 values: Mapping[str, object]) -> tuple[Template, Mapping[str, object]] | None:
-        """The template and the parameters of the nested stack; None if there is none, or it is not known yet."""
+        """Return the template and the parameters of the nested stack; None if there is none, or it is not known yet."""
         found = self.found[resource.name]
         if found.is_template:
             return self.template(found), nesting.child_parameters(facts.properties, given, values)
@@ -552,7 +555,7 @@ class Checker(DocumentChecks):
         return True
 
     def _from_inside(self, resource: DefinedResource, error: Exception) -> exception.StackValidationFailed:
-        """An error of a nested stack, as reported for this stack."""
+        """Return an error of a nested stack, as reported for this stack."""
         found = self.found[resource.name]
         name = str(found.target) if found.is_template else nesting.MEMBERS
         if self.facts[resource.name].nested_at is not None:
@@ -568,12 +571,12 @@ class Checker(DocumentChecks):
 
 
 def too_deep(limit: int) -> exception.RequestLimitExceeded:
-    """The error for a nested stack below `limit` others."""
+    """Return the error for a nested stack below `limit` others."""
     return exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
 
 
 def _policy_attributes(resource: DefinedResource) -> Iterator[expressions.InvalidCall]:
-    """Finds invalid attributes.
+    """Find invalid attributes.
 
     An update policy makes no dependency, so it may only use attributes of required resources.
     """
@@ -635,7 +638,7 @@ def _separate_cycles(requires: Mapping[str, Collection[str]]) -> Iterator[list[s
 
 
 def _schemas_at(schemas: object, path: Iterable[object]) -> Mapping[str, object]:
-    """The schemas of the map at `path` below a resource's properties."""
+    """Return the schemas of the map at `path` below a resource's properties."""
     for part in path:
         schema = schemas if isinstance(part, int) else schemas.get(part) if isinstance(schemas, Mapping) else None
         if schema is None:

@@ -49,7 +49,7 @@ class Mask:
         return bool(self._whole)
 
     def prepare(self) -> None:
-        """Makes the index of many texts now. For a mask of log lines, in which no other thread may run meanwhile."""
+        """Make the index of many texts now. For a mask of log lines, in which no other thread may run meanwhile."""
         if len(self._long) > FEW:
             self._all = self._index
 
@@ -114,7 +114,7 @@ class Mask:
         return [text for text in self._long if text in seen]
 
     def _masked(self, value: object, found: list[str] | None) -> object:
-        """A copy of `value` without the texts `found` in it; None: they are in the index."""
+        """Return a copy of `value` without the texts `found` in it; None: they are in the index."""
         if isinstance(value, str):
             if value in self._whole:
                 return TEXT
@@ -139,8 +139,8 @@ class Mask:
 
 
 def _texts(value: object, whole: bool = False) -> Iterator[str]:
-    """The texts and numbers in a value, and keys that may be secrets; `whole` includes all keys. At any depth: a hidden
-    text may be JSON that nests deeper than documents do."""
+    """Yield the texts and numbers in a value, and keys that may be secrets; `whole` includes all keys. At any depth: a
+    hidden text may be JSON that nests deeper than documents do."""
     waiting: list[Iterator[object]] = [iter((value,))]
     while waiting:
         for each in waiting[-1]:
@@ -161,7 +161,7 @@ def _texts(value: object, whole: bool = False) -> Iterator[str]:
 
 
 def _entries(value: Mapping[object, object], whole: bool) -> Iterator[object]:
-    """The keys, those that may be secrets or the `whole` of them, each before its value."""
+    """Yield the keys, those that may be secrets or the `whole` of them, each before its value."""
     for key, item in value.items():
         if whole or is_generated(key):
             yield str(key)
@@ -169,7 +169,7 @@ def _entries(value: Mapping[object, object], whole: bool) -> Iterator[object]:
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """A text as it is, as escaped in JSON, and in JSON that is itself a text in JSON."""
+    """Yield a text as it is, as escaped in JSON, and in JSON that is itself a text in JSON."""
     yield text
     for escaped in _escaped(text):
         yield escaped
@@ -177,7 +177,7 @@ def _spellings(text: str) -> Iterator[str]:
 
 
 def _escaped(text: str) -> Iterator[str]:
-    """The spellings of a text in JSON that differ from it."""
+    """Yield the spellings of a text in JSON that differ from it."""
     turns.spend()
     has_one = text.isascii() and DELETE not in text
     for ascii_only in (True,) if has_one else (True, False):
@@ -187,7 +187,7 @@ def _escaped(text: str) -> Iterator[str]:
 
 
 def declared(document: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
-    """The parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
+    """Return the parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
     found = document.get('parameters') or document.get('Parameters') or {}
     if not isinstance(found, Mapping):
         return {}
@@ -200,7 +200,7 @@ def hidden_names(document: Mapping[str, object], environment: Mapping[str, Any])
 
 
 def of_documents(document: Mapping[str, object], environment: Mapping[str, Any]) -> Mask:
-    """The mask of a stack, from its template and its environment as they are stored."""
+    """Return the mask of a stack, from its template and its environment as they are stored."""
     own = declared(document)
     secrets: list[object] = list(environment.get(VALUES) or ())
     for name in {*own, *(environment.get(NAMES) or ())}:
@@ -213,7 +213,7 @@ def of_documents(document: Mapping[str, object], environment: Mapping[str, Any])
 
 
 def _parts(given: object) -> list[object]:
-    """A value with its parts, if it is the text of a list or of JSON."""
+    """Return a value with its parts, if it is the text of a list or of JSON."""
     if not isinstance(given, str):
         return [given, json.dumps(given)] if isinstance(given, Mapping | list) else [given]
     parts: list[object] = [given, *(part.strip() for part in given.split(',') if len(part.strip()) >= SHORTEST)]
@@ -225,7 +225,7 @@ def _parts(given: object) -> list[object]:
 
 def inherited(mask: Mask, names: Iterable[str], document: object, parameters: Mapping[str, object],
               defaults: Mapping[str, object]) -> dict[str, list[str]]:
-    """The sections of a nested stack's environment that list what is hidden in it.
+    """Return the sections of a nested stack's environment that list what is hidden in it.
 
     `mask`: of the parent stack; `names`: parameters that are hidden there.
     """

@@ -21,7 +21,7 @@ ITEMS_A_STEP: Final = 100               # of a list or map that are copied in on
 
 def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapping[str, object],
                 kinds: Mapping[str, str], limits: Limits | None = None) -> dict[str, object]:
-    """Merges the sections of the named files, in order, starting from the request's `parameters`.
+    """Merge the sections of the named files, in order, starting from the request's `parameters`.
 
     `kinds`: kind of every parameter that a template of the request defines (`ParameterSchema.kind`). A file may be
     named more than once. Raises HTTPBadRequest for invalid files, the errors of merge strategies, and
@@ -48,7 +48,7 @@ def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapp
 
 def _merge(merged: Sections, content: Sections, kinds: Mapping[str, str], remembered: dict[str, str],
            file: str) -> None:
-    """Merges the sections of one file into those of `merged`, which are changed."""
+    """Merge the sections of one file into those of `merged`, which are changed."""
     strategies = content.get(STRATEGIES, {})
     for section, value in content.items():
         if section in (PARAMETERS, DEFAULTS):

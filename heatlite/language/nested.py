@@ -30,7 +30,7 @@ FACADE_PAIRS = {Schema.INTEGER: Schema.NUMBER}
 
 
 def parse_child(text: str, name: str, limits: Limits) -> Template:
-    """Parses a template file. Raises StackValidationFailed, InvalidTemplateVersion, RequestLimitExceeded."""
+    """Parse a template file. Raises StackValidationFailed, InvalidTemplateVersion, RequestLimitExceeded."""
     try:
         document = templates.parse(text, name, limits)
     except DocumentError as error:
@@ -39,7 +39,7 @@ def parse_child(text: str, name: str, limits: Limits) -> Template:
 
 
 def template_among(name: str, files: Files, limits: Limits) -> Template | None:
-    """The template of that name, parsed once for all stacks that use it; None if it is not among the files.
+    """Return the template of that name, parsed once for all stacks that use it; None if it is not among the files.
 
     Raises as `parse_child`.
     """
@@ -50,7 +50,7 @@ def template_among(name: str, files: Files, limits: Limits) -> Template | None:
 
 
 def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, object]) -> Schema:
-    """The property that corresponds to a parameter."""
+    """Return the property that corresponds to a parameter."""
     schema = Schema(PROPERTY_TYPES[parameter.kind], description=parameter.description,
                     required=parameter.default is None and defaults.get(parameter.name) is None,
                     update_allowed=True, allow_conversion=parameter.kind in ('list', 'map'))
@@ -59,13 +59,13 @@ def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, obj
 
 
 def template_schemas(template: Template, defaults: Mapping[str, object]) -> dict[str, Schema]:
-    """The properties of a template resource. Raises InvalidSchemaError."""
+    """Return the properties of a template resource. Raises InvalidSchemaError."""
     section = parameter_definitions.schemata(template.section('parameters'), template.edition)
     return {name: schema_from_parameter(parameter, defaults) for name, parameter in section.items()}
 
 
 def template_facts(template: Template, name: str, environment: Environment) -> TypeFacts:
-    """The facts of a template as a resource type."""
+    """Return the facts of a template as a resource type."""
     outputs = template.section('outputs')
     attributes = {str(key): None for key in outputs} if isinstance(outputs, Mapping) else {}
     return TypeFacts(
@@ -74,7 +74,7 @@ def template_facts(template: Template, name: str, environment: Environment) -> T
 
 
 def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
-    """Checks that a template which replaces an existing type has its properties. Raises StackValidationFailed."""
+    """Check that a template which replaces an existing type has its properties. Raises StackValidationFailed."""
     def wrong(text: str, **names: object) -> exception.StackValidationFailed:
         return exception.StackValidationFailed(message=text % {'type': original.name, **names})
 
@@ -97,7 +97,7 @@ def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
 
 def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, object],
                      values: Mapping[str, object]) -> dict[str, object]:
-    """The values of the child's parameters from the given properties. Raises TypeError as `list_text`."""
+    """Return the values of the child's parameters from the given properties. Raises TypeError as `list_text`."""
     received = {}
     for name in given:
         if name not in schemas:
@@ -110,7 +110,7 @@ def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, object],
 
 
 def files_named(template: Template) -> set[str]:
-    """The templates that resources of this one use as their type."""
+    """Return the templates that resources of this one use as their type."""
     resources = template.section('resources')
     types = (snippet.get(template.edition.keys.type) for snippet in resources.values()
              if isinstance(snippet, Mapping)) if isinstance(resources, Mapping) else ()
@@ -118,7 +118,7 @@ def files_named(template: Template) -> set[str]:
 
 
 def list_text(items: Any) -> object:
-    """Converts a list to the text that a child's parameter takes; maps are flattened into `.member.` texts."""
+    """Convert a list to the text that a child's parameter takes; maps are flattened into `.member.` texts."""
     if isinstance(items, str) or not is_known(items):
         return items if isinstance(items, str) else UNKNOWN
     if items and isinstance(items[0], Mapping):
@@ -132,7 +132,7 @@ def child_definition(parent: StackDefinition, resource: DefinedResource | None, 
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
                      facade: Facade | None = None, name: str = '', files: Files | None = None,
                      secrets: Mask = masking.NOTHING) -> StackDefinition:
-    """The definition of the nested stack of a resource.
+    """Return the definition of the nested stack of a resource.
 
     `used`: `Found.path` of its type; `identity`: of the child, which before it exists is named after its parent.
     `facade` and `name` replace a resource that the parent's definition no longer has; `files` those of the parent.

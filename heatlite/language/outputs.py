@@ -55,7 +55,7 @@ class OutputDefinition:
         return NO_DESCRIPTION if found is None else str(found)
 
     def check_shape(self) -> None:
-        """Raises StackValidationFailed for an invalid output."""
+        """Raise StackValidationFailed for an invalid output."""
         keys = self.owner.keys
         if not isinstance(self.snippet, Mapping):
             raise exception.StackValidationFailed(
@@ -91,7 +91,7 @@ class OutputDefinition:
         return self._parsed[0]
 
     def resolve(self, scope: Scope) -> object:
-        """The value; None when disabled. Raises whatever a function raises: its text is the output's error."""
+        """Return the value; None when disabled. Raises whatever a function raises: its text is the output's error."""
         expression = self.expression
         with self.owner.outputs_ledger.evaluation(self.key) as budget:
             value = resolve(expression, scope)
@@ -99,7 +99,7 @@ class OutputDefinition:
         return value
 
     def evaluated(self, scope: Scope) -> tuple[object, str | None]:
-        """The value and the text of the error, one of them None."""
+        """Return the value and the text of the error, one of them None."""
         try:
             return self.resolve(scope), None
         except Exception as error:          # functions, yaql above all, may raise anything

@@ -62,7 +62,7 @@ class ParameterSchema:
         return CONVERT[self.kind](value)
 
     def converted(self, value: object) -> object:
-        """Converts `value` to this type.
+        """Convert `value` to this type.
 
         Raises ValueError or TypeError with the reason, which does not quote a hidden value.
         """
@@ -74,7 +74,7 @@ class ParameterSchema:
             raise ValueError(_('The value of the hidden parameter is not of type %s') % self.type) from None
 
     def check_value(self, value: object, lookup: CustomLookup | None, *, custom: bool = True) -> None:
-        """Checks `value`, as given.
+        """Check `value`, as given.
 
         Raises ValueError or TypeError with the reason, which does not quote a hidden value.
         """
@@ -97,7 +97,7 @@ class ParameterSchema:
                     % constraint.name) from None
 
     def check_default(self) -> None:
-        """Raises InvalidSchemaError when the default violates a constraint (custom ones are not checked)."""
+        """Raise InvalidSchemaError when the default violates a constraint (custom ones are not checked)."""
         if self.default is None:
             return
         if self.kind == 'list' and not isinstance(self.default, str | list):
@@ -158,7 +158,7 @@ CONVERT = {'string': _text, 'number': to_number, 'boolean': _boolean, 'list': _l
 
 
 def as_text(kind: str, value: Any) -> str:
-    """Formats a converted value as `stack show` prints it."""
+    """Format a converted value as `stack show` prints it."""
     if kind == 'list':
         return ','.join(value)
     if kind == 'map' and not isinstance(value, str):
@@ -169,7 +169,7 @@ def as_text(kind: str, value: Any) -> str:
 # --- definitions ----------------------------------------------------------------------------------------------
 
 def schema_of(name: str, definition: object, edition: versions.Edition) -> ParameterSchema:
-    """Makes the schema of one definition. Raises InvalidSchemaError."""
+    """Make the schema of one definition. Raises InvalidSchemaError."""
     if not isinstance(definition, Mapping):
         raise exception.InvalidSchemaError(_('Invalid parameter (%s), expected a mapping') % name)
     known = CFN_DEFINITION if not edition.is_hot else (
@@ -296,7 +296,7 @@ def _cfn_schema(name: str, definition: Mapping[str, Any]) -> ParameterSchema:
 
 
 def schemata(section: object, edition: versions.Edition) -> dict[str, ParameterSchema]:
-    """The schemas of a `parameters` section, in its order. Raises InvalidSchemaError."""
+    """Return the schemas of a `parameters` section, in its order. Raises InvalidSchemaError."""
     if section is None:
         return {}
     if not isinstance(section, Mapping):

@@ -45,7 +45,7 @@ class Parameter:
         self.name = schema.name
 
     def value(self) -> object:
-        """Raises UserParameterMissing, StackValidationFailed."""
+        """Return the value. Raises UserParameterMissing, StackValidationFailed."""
         if not self.has_value():
             raise exception.UserParameterMissing(key=self.name)
         return self._owner[self.name]
@@ -100,13 +100,13 @@ class Parameters(Mapping[str, object]):
         self._inherited = frozenset(hidden)         # their values came from something hidden in the parent stack
 
     def raw(self, name: str) -> object:
-        """The value as given, from any source; None when there is none."""
+        """Return the value as given, from any source; None when there is none."""
         if name not in self.pseudo and self.given.get(name) is not None:
             return self.given[name]
         return self.default(name)
 
     def default(self, name: str) -> object:
-        """The effective default: that of `parameter_defaults`, else the template's."""
+        """Return the effective default: that of `parameter_defaults`, else the template's."""
         if self.defaults.get(name) is not None:
             return self.defaults[name]
         return self.schemas[name].default
@@ -115,7 +115,8 @@ class Parameters(Mapping[str, object]):
         return name in self.schemas and self.raw(name) is not None
 
     def __getitem__(self, name: str) -> object:
-        """Raises KeyError for an undefined name or one without a value, StackValidationFailed for an invalid value."""
+        """Return the value. Raises KeyError for an undefined name or one without a value, StackValidationFailed for an
+        invalid value."""
         if name in self._values:
             return self._values[name]
         schema = self.schemas[name]
@@ -175,7 +176,7 @@ class Parameters(Mapping[str, object]):
 
     def diagnostics(self, lookup: CustomLookup | None = None, *, values: bool = True) -> Iterator[
             tuple[str | None, exception.HeatException]]:
-        """Checks unknown names, then for each parameter its default against its constraints, then its value.
+        """Check unknown names, then for each parameter its default against its constraints, then its value.
 
         `values` False omits the values, as validation without them does. Yields (name, error).
         """
@@ -191,7 +192,7 @@ class Parameters(Mapping[str, object]):
                 yield name, error
 
     def check(self, lookup: CustomLookup | None = None) -> None:
-        """Raises the first error."""
+        """Raise the first error."""
         with budget.shared():
             for _name, error in self.diagnostics(lookup):
                 raise error
@@ -208,7 +209,7 @@ class Parameters(Mapping[str, object]):
             raise _wrong_value(name, error) from None
 
     def changed_immutables(self, before: Parameters) -> list[str]:
-        """The immutable parameters that an update changes."""
+        """Return the immutable parameters that an update changes."""
         changed = []
         for name, schema in self.declared.items():
             if schema.immutable and name in before.declared and before.has_value(name):
@@ -230,14 +231,14 @@ PSEUDO_PARAMETERS = frozenset(_PSEUDO_TEXT)
 
 def pseudo_parameters(edition: versions.Edition, *, name: str, stack_id: str | None, project_id: str,
                       arn: str) -> dict[str, str]:
-    """The pseudo parameters. `stack_id` is None until the stack exists."""
+    """Return the pseudo parameters. `stack_id` is None until the stack exists."""
     if edition.is_hot:
         return {'OS::stack_id': str(stack_id), 'OS::stack_name': name, 'OS::project_id': project_id}
     return {'AWS::StackId': arn, 'AWS::StackName': name, 'AWS::Region': REGION}
 
 
 def group_complaints(groups: object, known: frozenset[str]) -> Iterator[exception.StackValidationFailed]:
-    """Yields the errors of `parameter_groups`. `known`: names of parameters."""
+    """Yield the errors of `parameter_groups`. `known`: names of parameters."""
     allowed = known | {'OS::stack_id', 'OS::project_id'}
     if groups is None:
         return

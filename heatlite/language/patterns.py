@@ -66,7 +66,7 @@ class Pattern:
         return int(self._tree.state.groups) - 1
 
     def match(self, text: str) -> Match | None:
-        """Matches at the start of `text`.
+        """Match at the start of `text`.
 
         Raises ValueError when it takes too long, RequestLimitExceeded when all patterns of the evaluation together do.
         """
@@ -75,19 +75,19 @@ class Pattern:
         return self._timed(text, lambda timeout: self._slow.match(text, timeout=timeout))
 
     def search(self, text: str) -> Match | None:
-        """Searches anywhere in `text`. Raises as `match`."""
+        """Search anywhere in `text`. Raises as `match`."""
         if self._is_cheap(len(text), len(text) + 1):
             return _compiled(self.pattern, self.flags).search(text)
         return self._timed(text, lambda timeout: self._slow.search(text, timeout=timeout))
 
     def all(self, text: str) -> list[Match]:
-        """Finds all matches that do not overlap. Raises as `match`."""
+        """Find all matches that do not overlap. Raises as `match`."""
         if self._is_cheap(len(text), len(text) + 1):
             return list(_compiled(self.pattern, self.flags).finditer(text))
         return self._timed(text, lambda timeout: list[Match](self._slow.finditer(text, timeout=timeout)))
 
     def split(self, text: str, most: int = 0) -> Iterator[str | None]:
-        """Yields the texts between all matches, and those of their groups; `most`: splits, 0 for any number."""
+        """Yield the texts between all matches, and those of their groups; `most`: splits, 0 for any number."""
         end = 0
         for place, found in enumerate(self.all(text)):
             if most and place >= most:
@@ -98,7 +98,7 @@ class Pattern:
         yield text[end:]
 
     def replaced(self, text: str, by: Callable[[Match], str], most: int = 0) -> Iterator[str]:
-        """Yields the pieces of `text` with every match replaced; `most`: replacements, 0 for any number."""
+        """Yield the pieces of `text` with every match replaced; `most`: replacements, 0 for any number."""
         end = 0
         for place, found in enumerate(self.all(text)):
             if most and place >= most:
@@ -143,7 +143,7 @@ def match_end(pattern: str, text: str) -> int:
 
 
 def check(pattern: str) -> None:
-    """Raises re.error for an invalid pattern, ValueError for one that is too long."""
+    """Raise re.error for an invalid pattern, ValueError for one that is too long."""
     _parsed(pattern, 0)
 
 
@@ -164,7 +164,7 @@ _compiled = functools.lru_cache(maxsize=500)(re.compile)
 
 @functools.lru_cache(maxsize=500)
 def _slow(pattern: str, flags: int) -> regex.Pattern[str]:
-    """The pattern for `regex`, which expands mandatory repetitions when it compiles."""
+    """Return the pattern for `regex`, which expands mandatory repetitions when it compiles."""
     tree = _parsed(pattern, flags)
     if _turns(tree) > MOST_TURNS or len(pattern) > LONGEST_SLOW:
         raise ValueError(_('The pattern "%s" is too long, or repeats too often') % pattern[:200])
@@ -184,7 +184,7 @@ def _slow(pattern: str, flags: int) -> regex.Pattern[str]:
 # --- estimated cost -------------------------------------------------------------------------------------------
 
 def steps(pattern: str, length: int) -> float:
-    """The logarithm of the number of paths that matching `length` characters may try, estimated from above.
+    """Return the logarithm of the number of paths that matching `length` characters may try, estimated from above.
 
     Every choice in the pattern multiplies it; a choice inside a repetition multiplies it with each iteration. Raises
     re.error.
@@ -212,7 +212,7 @@ def _one(opcode: object, argument: Any, length: int) -> float:
 
 
 def _inside(opcode: object, argument: Any) -> list[ParsedPattern]:
-    """The sequences inside one element of a parsed pattern."""
+    """Return the sequences inside one element of a parsed pattern."""
     if opcode in REPEATS:
         return [argument[2]]
     if opcode is opcodes.BRANCH:
@@ -229,7 +229,7 @@ def _inside(opcode: object, argument: Any) -> list[ParsedPattern]:
 
 
 def _turns(parsed: ParsedPattern) -> int:
-    """The number of elements of the pattern with its mandatory repetitions written out."""
+    """Return the number of elements of the pattern with its mandatory repetitions written out."""
     count = 0
     for opcode, argument in parsed:
         inner = sum(_turns(part) for part in _inside(opcode, argument))
@@ -253,7 +253,7 @@ def _is_lazy(parsed: ParsedPattern) -> bool:
 
 
 def _width(parsed: ParsedPattern) -> int:
-    """The number of characters in all ranges."""
+    """Return the number of characters in all ranges."""
     count = 0
     for opcode, argument in parsed:
         if opcode is opcodes.IN:

@@ -47,7 +47,7 @@ class Positions:
                 break
 
     def find(self, path: tuple[object, ...]) -> Place | None:
-        """The position of `path`, else of its longest prefix that exists."""
+        """Return the position of `path`, else of its longest prefix that exists."""
         node = self._root
         if node is None:
             return None
@@ -92,7 +92,7 @@ class Positions:
                 stack.append(_Open(node, name, 0 if is_list else None, repeated))
 
     def _enter(self, stack: list[_Open], node: _Node) -> tuple[object, bool]:
-        """Adds a value to the innermost open collection; returns its name there, and whether it is a repetition."""
+        """Add a value to the innermost open collection; return its name there, and whether it is a repetition."""
         around = stack[-1]
         repeated = around.repeated
         if around.position is not None:

@@ -72,11 +72,11 @@ class Registry:
         return {name: target for name, target in self.entries.items() if isinstance(target, str) and name != BASE_URL}
 
     def resolve(self, type_name: str, resource_name: str | None = None) -> object:
-        """The target alone. Raises as `find`."""
+        """Return the target alone. Raises as `find`."""
         return self.find(type_name, resource_name).target
 
     def find(self, type_name: str, resource_name: str | None = None) -> FoundType:
-        """Looks up a type name. Raises StackValidationFailed if it has no implementation."""
+        """Look up a type name. Raises StackValidationFailed if it has no implementation."""
         if type_name in self._found:
             return self._found[type_name]
         loop: list[str] = []
@@ -136,7 +136,7 @@ class Registry:
 
     def _by_wildcard(self, name: str, resource_name: str | None, seen: frozenset[str],
                      loop: list[str]) -> FoundType | None:
-        """What a user's wildcard makes of the name of a template; None if none does."""
+        """Return what a user's wildcard makes of the name of a template; None if none does."""
         for key in self._wildcards if self.behind is not None else ():
             mapped = self._mapped(key, name) if name.startswith(key[:-1]) else name
             if mapped == name:
@@ -148,7 +148,7 @@ class Registry:
         return None
 
     def _mapped(self, key: str, name: str) -> str:
-        """The name that the wildcard `key` makes of a name with its prefix."""
+        """Return the name that the wildcard `key` makes of a name with its prefix."""
         target = str(self.entries[key])
         return target[:-1] + name[len(key) - 1:] if target.endswith('*') else target
 
@@ -202,7 +202,7 @@ def _without_removed(entries: Mapping[str, object]) -> dict[str, object]:
 
 
 def check_entries(entries: object) -> None:
-    """Raises for unknown hooks, restrictions or policies, and for values that are neither text nor map."""
+    """Raise for unknown hooks, restrictions or policies, and for values that are neither text nor map."""
     if not isinstance(entries, Mapping):
         raise exception.StackValidationFailed(
             message=_('The resource registry must be a map. Found a %s instead') % kind_name(entries))
@@ -211,7 +211,7 @@ def check_entries(entries: object) -> None:
 
 
 def _check_resources(key: str, value: object) -> None:
-    """The section `resources`: its keys are names of resources."""
+    """Check the section `resources`: its keys are names of resources."""
     if isinstance(value, str):
         raise exception.StackValidationFailed(
             message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
@@ -223,7 +223,7 @@ def _check_resources(key: str, value: object) -> None:
 
 
 def _check_named(name: str, value: object) -> None:
-    """The entry of a resource, or of a pattern of names."""
+    """Check the entry of a resource, or of a pattern of names."""
     if isinstance(value, Mapping) and IMPORT in value and is_pattern(name):
         raise exception.StackValidationFailed(message=_(
             'The entry "%s" of the resource registry imports one object into many resources') % name)
@@ -231,7 +231,7 @@ def _check_named(name: str, value: object) -> None:
 
 
 def _check_other(key: str, value: object) -> None:
-    """A type and its target, or a map inside an entry."""
+    """Check a type and its target, or a map inside an entry."""
     if isinstance(value, Mapping):
         for name, entry in value.items():
             _INSIDE.get(name, _check_other)(name, entry)
@@ -254,7 +254,7 @@ def _check_restricted(_key: str, value: object) -> None:
 
 
 def _check_drift(_key: str, value: object) -> None:
-    """Raises for anything but a policy, or a map of types and patterns to policies."""
+    """Raise for anything but a policy, or a map of types and patterns to policies."""
     for word in value.values() if isinstance(value, Mapping) else [value]:
         if word not in DRIFT_POLICIES:
             raise exception.StackValidationFailed(message=_(
@@ -263,7 +263,7 @@ def _check_drift(_key: str, value: object) -> None:
 
 
 def _check_import(_key: str, value: object) -> None:
-    """Raises for anything but {id} or {name, tag}, with one of the latter two at least."""
+    """Raise for anything but {id} or {name, tag}, with one of the latter two at least."""
     if not isinstance(value, Mapping) or not value or set(value) - set(IMPORT_KEYS) or (ID in value and len(value) > 1):
         raise exception.StackValidationFailed(message=_(
             'An import must be a map with "id", or with "name", "tag" or both, not %s') % value)
@@ -308,7 +308,7 @@ def _matching(entries: Mapping[str, object], resource_name: str) -> Iterator[tup
 
 
 def words_of(entries: Mapping[str, object], resource_name: str, key: str) -> list[str]:
-    """The `hooks` or `restricted_actions` that apply to a resource."""
+    """Return the `hooks` or `restricted_actions` that apply to a resource."""
     found: set[str] = set()
     for entry in entries_of(entries, resource_name):
         value = entry.get(key)
@@ -318,7 +318,7 @@ def words_of(entries: Mapping[str, object], resource_name: str, key: str) -> lis
 
 
 def import_of(entries: Mapping[str, object], resource_name: str) -> Mapping[str, str] | None:
-    """What is to be imported into a resource, {id} or {name, tag}; None if it is to be created."""
+    """Return what is to be imported into a resource, {id} or {name, tag}; None if it is to be created."""
     own = entries.get(RESOURCES)
     entry = own.get(resource_name) if isinstance(own, Mapping) else None
     found: Mapping[str, str] | None = entry.get(IMPORT) if isinstance(entry, Mapping) else None
@@ -344,7 +344,7 @@ def with_imports(entries: Mapping[str, object], imports: Mapping[str, object]) -
 
 
 def drift_policy(entries: Mapping[str, object], resource_name: str, type_name: str) -> str:
-    """The policy about the drift of a resource; `report` without one.
+    """Return the policy about the drift of a resource; `report` without one.
 
     That of its name holds before that of its type, an exact one before a pattern, a longer pattern before a shorter
     one."""
@@ -366,7 +366,7 @@ def _drift(entries: Mapping[str, object]) -> Mapping[str, str]:
 
 
 def for_child(entries: Mapping[str, object], resource_name: str, used: tuple[str, ...]) -> dict[str, object]:
-    """The registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
+    """Return the registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
     child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
     own: dict[str, object] = {}
     for entry in entries_of(entries, resource_name):

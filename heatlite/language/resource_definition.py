@@ -54,7 +54,7 @@ class Reference:
         return self.requirement.resource
 
     def path(self) -> tuple[object, ...]:
-        """The path within properties or metadata."""
+        """Return the path within properties or metadata."""
         inner = spelled(self.trail)
         return inner if self.property_name is None else (self.property_name, *inner)
 
@@ -132,7 +132,7 @@ class DefinedResource:
         return found.entries if isinstance(found, MapNode) else found
 
     def properties(self, scope: Scope) -> dict[str, object]:
-        """Evaluates the given properties, without absent values. Raises StackValidationFailed with the path."""
+        """Evaluate the given properties, without absent values. Raises StackValidationFailed with the path."""
         if not self.property_expressions:
             return {}
         values = {}
@@ -167,7 +167,7 @@ class DefinedResource:
         return values
 
     def masked_error(self, path: tuple[object, ...], error: Exception) -> exception.StackValidationFailed:
-        """The error of a property, without the values of hidden parameters."""
+        """Return the error of a property, without the values of hidden parameters."""
         return exception.StackValidationFailed(
             error='Property error', path=path, message=self.owner.masked(str(error)))
 
@@ -226,11 +226,11 @@ class DefinedResource:
         return self._requires
 
     def require(self, names: Iterable[str]) -> None:
-        """Adds resources that its type needs beyond those of the template."""
+        """Add resources that its type needs beyond those of the template."""
         self._requires = self.requires | {name for name in names if name in self.owner.resources and name != self.name}
 
     def release(self, names: Iterable[str]) -> None:
-        """Removes resources whose references do not make others wait for them, unless depends_on names them."""
+        """Remove resources whose references do not make others wait for them, unless depends_on names them."""
         self._requires = self.requires - (frozenset(names) - frozenset(self.depends_on))
 
     @property
@@ -245,7 +245,7 @@ class DefinedResource:
         return self._referring
 
     def resolved(self, scope: Scope) -> dict[str, object]:
-        """The evaluated definition as JSON data: equal data, equal definitions."""
+        """Return the evaluated definition as JSON data: equal data, equal definitions."""
         parsed = self.parsed
         return {'type': parsed.type, 'properties': self.properties(scope), 'metadata': self.metadata(scope),
                 'update_policy': self.update_policy(scope), 'deletion_policy': parsed.deletion_policy,
@@ -323,7 +323,7 @@ class _Sections:
     """The sections of one resource, each parsed and of the kind that it must be."""
 
     def __init__(self, resource: DefinedResource, errors: list[WrongPart]) -> None:
-        """The error of a section that is wrong or has an invalid call is added to `errors`."""
+        """Add the error of a section that is wrong or has an invalid call to `errors`."""
         self._resource, self._errors = resource, errors
         self._snippet = resource.snippet
 

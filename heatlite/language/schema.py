@@ -86,7 +86,7 @@ class Schema(Mapping[str, object]):
     # --- values -------------------------------------------------------------------------------------------
 
     def coerce(self, value: object) -> object:
-        """Converts `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
+        """Convert `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
         return COERCE[self.type](self, value)
 
     def to_schema_type(self, value: object) -> object:
@@ -94,7 +94,7 @@ class Schema(Mapping[str, object]):
 
     def validate_constraints(self, value: object, context: object = None, skipped: Sequence[type[Constraint]] = (),
                              lookup: CustomLookup | None = None) -> None:
-        """Raises ValueError with the reason of the first constraint that `value` (coerced) violates."""
+        """Raise ValueError with the reason of the first constraint that `value` (coerced) violates."""
         for constraint in self.constraints:
             if type(constraint) in skipped:
                 continue
@@ -104,7 +104,7 @@ class Schema(Mapping[str, object]):
                 constraint.validate(value, self, context)
 
     def empty(self) -> object:
-        """The value of null: the default, else the type's empty value (None for Any).
+        """Return the value of null: the default, else the type's empty value (None for Any).
 
         An empty default stands for the empty value of the type: plug-ins give '' as the default of a list.
         """
@@ -134,7 +134,7 @@ class Schema(Mapping[str, object]):
 
     @classmethod
     def from_legacy(cls, schema_dict: Any) -> Schema:
-        """Makes a Schema from the dictionaries of old plug-ins; returns a Schema unchanged."""
+        """Make a Schema from the dictionaries of old plug-ins; return a Schema unchanged."""
         if isinstance(schema_dict, Schema):
             return schema_dict
         unknown = sorted(set(schema_dict) - set(LEGACY))
@@ -294,7 +294,7 @@ class Reader:
 
     def read(self, schemas: Mapping[str, Schema], given: Mapping[str, object], path: Path,
              deferred: frozenset[str] = frozenset()) -> dict[str, object]:
-        """Returns every name of `schemas` with its value. `path` is that of the map that contains the values."""
+        """Return every name of `schemas` with its value. `path` is that of the map that contains the values."""
         for name in given:
             if name not in schemas:
                 self._wrong(path, _('Unknown Property %s') % name)
@@ -329,7 +329,7 @@ class Reader:
         return values
 
     def _default(self, schema: Schema, path: Path) -> object:
-        """The coerced default; cached if it is plain and needs no service for validation."""
+        """Return the coerced default; cached if it is plain and needs no service for validation."""
         value = self.value(schema, schema.empty(), path)
         if isinstance(value, str | int | float) and not schema.needs_service:
             schema.absent = (value,)

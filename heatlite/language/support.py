@@ -38,7 +38,8 @@ def is_valid_status(status: object) -> bool:
 
 
 def status_of(given: object) -> SupportStatus:
-    """The status of a schema from what a plug-in has passed: also only its name, or, by mistake, another text."""
+    """Return the status of a schema from what a plug-in has passed: also only its name, or, by mistake, another
+    text."""
     if isinstance(given, SupportStatus):
         return given
     return SupportStatus(str(given)) if given in STATUSES else SupportStatus()

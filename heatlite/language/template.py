@@ -19,7 +19,7 @@ from heatlite.language.positions import Positions
 
 
 def parse(text: str, source: str = ROOT, limits: Limits = USUAL) -> dict[str, object]:
-    """Parses a document. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
+    """Parse a document. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
     The document must have a version key, with any value.
     """
@@ -27,7 +27,7 @@ def parse(text: str, source: str = ROOT, limits: Limits = USUAL) -> dict[str, ob
 
 
 def load(text: str, source: str = ROOT, limits: Limits = USUAL) -> Template:
-    """Loads a template from text. Raises HTTPBadRequest, InvalidTemplateVersion, RequestLimitExceeded."""
+    """Load a template from text. Raises HTTPBadRequest, InvalidTemplateVersion, RequestLimitExceeded."""
     try:
         document = parse(text, source, limits)
     except DocumentError as error:
@@ -41,7 +41,7 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
 
 def from_mapping(document: Mapping[str, object], limits: Limits | None = USUAL, source: str = ROOT,
                  text: str | None = None, encoded: str | None = None) -> Template:
-    """Makes a template from data; `text`, if given, serves to look up positions. `limits`: None if the document was
+    """Make a template from data; `text`, if given, serve to look up positions. `limits`: None if the document was
     found within them before. `encoded`: the document as JSON, if the caller has it."""
     if limits is not None and (encoded is None or not json_bounds.keeps_to(encoded.encode(), limits)):
         documents.check_size(document, limits)
@@ -86,16 +86,16 @@ class Template:
         return found or _('No description')
 
     def section(self, name: str) -> Any:
-        """The content of a section by its HOT name; None when absent, null, or unknown to the format."""
+        """Return the content of a section by its HOT name; None when absent, null, or unknown to the format."""
         key = self.edition.sections.get(name)
         return None if key is None else self.document.get(key)
 
     def get_section_name(self, name: str) -> str:
-        """The name in this format of a section given by its HOT name."""
+        """Return the name in this format of a section given by its HOT name."""
         return self.edition.sections.get(name, name)
 
     def unknown_section(self) -> str | None:
-        """The first top-level key that this format does not have."""
+        """Return the first top-level key that this format does not have."""
         known = self.edition.section_keys
         return next((key for key in self.document if key not in known), None)
 

@@ -37,7 +37,7 @@ class TextIndex:
             self._add(place)
 
     def _add(self, place: int) -> None:
-        """Adds a text, after all shorter ones."""
+        """Add a text, after all shorter ones."""
         text = self._texts[place]
         hashes = _hashes(text)
         self._within[place] = self._longest(hashes, 0, len(text) - 1)
@@ -56,7 +56,7 @@ class TextIndex:
             low = middle + 1
 
     def _longest(self, hashes: Sequence[int], start: int, most: int) -> int:
-        """Returns the place of the longest text at `start` with at most `most` characters, or -1.
+        """Return the place of the longest text at `start` with at most `most` characters, or -1.
 
         `hashes`: of the beginnings of the value.
         """
@@ -76,7 +76,7 @@ class TextIndex:
         return found
 
     def _matches(self, value: str) -> tuple[Sequence[int], list[tuple[int, int]]]:
-        """Returns the hashes of `value`, and (place of the longest text, position) for each position with one."""
+        """Return the hashes of `value`, and (place of the longest text, position) for each position with one."""
         beginnings, starts = self._beginnings, []
         for first in range(0, len(value) - BEGINNING + 1, PIECE):
             turns.spend(1 + PIECE // CHARACTERS_A_STEP)
@@ -89,7 +89,7 @@ class TextIndex:
         return hashes, [each for each in found if each[0] >= 0]
 
     def within(self, value: str) -> set[str]:
-        """Returns the texts that occur in `value`, also those within others."""
+        """Return the texts that occur in `value`, also those within others."""
         found: set[int] = set()
         for place, _start in self._matches(value)[1]:
             while place >= 0 and place not in found:
@@ -98,7 +98,7 @@ class TextIndex:
         return {self._texts[place] for place in found}
 
     def replaced(self, value: str, by: str) -> str:
-        """Returns `value` with `by` for each text in it: longer ones first, then by alphabet, then from left to right.
+        """Return `value` with `by` for each text in it: longer ones first, then by alphabet, then from left to right.
 
         It is what `str.replace` gives for one text after the other, unless texts contain what replaces them.
         """
@@ -125,7 +125,7 @@ class TextIndex:
 
 
 def _hashes(text: str) -> list[int]:
-    """Returns the hash of each beginning of `text`, from the empty one to the whole."""
+    """Return the hash of each beginning of `text`, from the empty one to the whole."""
     found, last = [0], 0
     for first in range(0, len(text), PIECE):
         piece = text[first:first + PIECE]

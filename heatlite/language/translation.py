@@ -119,7 +119,7 @@ def _apply_one(rule: TranslationRule, values: dict[str, object], path: tuple[obj
 
 def _holders(value: object, names: Sequence[str], at: tuple[object, ...],
              create: bool = False) -> Iterator[tuple[dict[str, object], tuple[object, ...]]]:
-    """The maps at the end of `names`, through every item of lists on the way, each with its path."""
+    """Yield the maps at the end of `names`, through every item of lists on the way, each with its path."""
     if isinstance(value, list):
         for place, item in enumerate(value):
             yield from _holders(item, names, (*at, place))
@@ -135,7 +135,7 @@ def _given(holder: Mapping[str, object], name: str) -> bool:
 
 
 def _source(rule: TranslationRule, holder: Mapping[str, object], values: Mapping[str, object]) -> object:
-    """The value to move; None if it was not given."""
+    """Return the value to move; None if it was not given."""
     found: object
     if rule.value is not None:
         return rule.value

@@ -21,7 +21,7 @@ OF_CONDITIONS: Final = ('not', 'and', 'or', 'Fn::Not', 'Fn::And', 'Fn::Or')     
 
 
 def undeclared_parameters(definition: StackDefinition) -> Iterator[Advice]:
-    """Finds them in outputs and in the definitions of conditions. Names that are computed are not checked."""
+    """Find them in outputs and in the definitions of conditions. Names that are computed are not checked."""
     edition, keys = definition.edition, definition.keys
     parameters, resources = definition.parameters.schemas, definition.template.section('resources') or {}
     for name, output in definition.outputs.items():
@@ -47,7 +47,7 @@ def _no_parameter(name: str, path: tuple[object, ...], parameters: Mapping[str, 
 
 def _parameter_calls(value: object, path: tuple[object, ...], functions: Mapping[str, object]) -> Iterator[
         tuple[tuple[object, ...], str, str]]:
-    """Yields (path, function, name of the parameter)."""
+    """Yield (path, function, name of the parameter)."""
     for where, found in maps(value, path):
         for call in PARAMETER_CALLS:
             if len(found) == 1 and call in found and call in functions:
@@ -58,7 +58,7 @@ def _parameter_calls(value: object, path: tuple[object, ...], functions: Mapping
 
 
 def undeclared_conditions(definition: StackDefinition) -> Iterator[Advice]:
-    """Finds them in the definitions of other conditions; everywhere else they are errors."""
+    """Find them in the definitions of other conditions; everywhere else they are errors."""
     if not definition.edition.has_conditions:
         return
     conditions = definition.conditions
@@ -74,7 +74,8 @@ def undeclared_conditions(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def hint_of(error: BaseException, path: tuple[object, ...], definition: StackDefinition) -> str | None:
-    """A similar name that is declared, if the error at `path` is about a parameter or a condition that is not."""
+    """Return a similar name that is declared, if the error at `path` is about a parameter or a condition that is
+    not."""
     missing = error if isinstance(error, exception.UserParameterMissing) else error.__cause__
     if isinstance(missing, exception.UserParameterMissing):
         name = missing.kwargs['key']
@@ -89,7 +90,7 @@ def hint_of(error: BaseException, path: tuple[object, ...], definition: StackDef
 
 
 def _value_at(document: object, path: tuple[object, ...]) -> object:
-    """The value at a path; None if there is none."""
+    """Return the value at a path; None if there is none."""
     value = document
     for part in path:
         if isinstance(value, Mapping):

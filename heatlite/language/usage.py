@@ -23,7 +23,7 @@ NEVER: Final = _('The condition "%s" is false for all parameter values: what dep
 
 
 def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], Mapping[str, object]]]:
-    """Yields all maps inside a value with their paths, outer ones first."""
+    """Yield all maps inside a value with their paths, outer ones first."""
     if isinstance(value, Mapping):
         yield path, value
         for key, item in value.items():
@@ -34,7 +34,8 @@ def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[object
 
 
 def parameters_in(value: object) -> tuple[frozenset[str], bool]:
-    """The names of parameters that calls inside a value use, and whether these are all: a name may be computed."""
+    """Return the names of parameters that calls inside a value use, and whether these are all: a name may be
+    computed."""
     names: set[str] = set()
     all_known = True
     for _path, found in maps(value, ()):
@@ -75,7 +76,7 @@ def unused_conditions(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def constant_conditions(definition: StackDefinition) -> Iterator[Advice]:
-    """Evaluates conditions whose parameters have few values (a boolean, `allowed_values`) for all these values."""
+    """Evaluate conditions whose parameters have few values (a boolean, `allowed_values`) for all these values."""
     if not definition.edition.has_conditions:
         return
     for name in definition.conditions.definitions:
@@ -90,7 +91,7 @@ def constant_conditions(definition: StackDefinition) -> Iterator[Advice]:
 
 
 def _cases(definition: StackDefinition, condition: str) -> list[dict[str, object]] | None:
-    """The combinations of values of all parameters that a condition depends on; None if they are unlimited."""
+    """Return the combinations of values of all parameters that a condition depends on; None if they are unlimited."""
     section = definition.conditions.definitions
     names: set[str] = set()
     waiting, seen = [condition], {condition}

@@ -273,13 +273,13 @@ def is_built_in(name: str) -> bool:
 
 def like(base: Edition, version: str, functions: Mapping[str, type[Call]],
          condition_functions: Mapping[str, type[Call]]) -> Edition:
-    """A version of a plug-in: the rules of `base`, with these functions."""
+    """Return a version of a plug-in: the rules of `base`, with these functions."""
     return Edition(base.key, version, base.rules or base.date, own_functions=functions,
                    own_condition_functions=condition_functions)
 
 
 def extend(functions: Iterable[FunctionVersions] = (), editions: Iterable[Edition] = ()) -> None:
-    """Makes functions and versions of plug-ins known to this process, in place of those of an earlier call.
+    """Make functions and versions of plug-ins known to this process, in place of those of an earlier call.
 
     Templates that were read before keep theirs.
     """
@@ -289,7 +289,7 @@ def extend(functions: Iterable[FunctionVersions] = (), editions: Iterable[Editio
 
 
 def of(document: Mapping[str, object]) -> Edition:
-    """The version of a document. Raises InvalidTemplateVersion."""
+    """Return the version of a document. Raises InvalidTemplateVersion."""
     given = [(key, value) for key in VERSION_KEYS if isinstance(value := document.get(key), str)]
     if not given:
         raise exception.InvalidTemplateVersion(explanation=_('Template version was not provided'))
@@ -308,7 +308,7 @@ def of(document: Mapping[str, object]) -> Edition:
 
 
 def named(name: str) -> Edition:
-    """The version named `<key>.<date or alias>`. Raises NotFound."""
+    """Return the version named `<key>.<date or alias>`. Raises NotFound."""
     key, _dot, value = name.partition('.')
     edition = _BY_VALUE.get((key, value))
     if edition is None:
@@ -317,7 +317,7 @@ def named(name: str) -> Edition:
 
 
 def listed() -> list[dict[str, object]]:
-    """The response of template_versions: `version`, `type`, `aliases`, sorted by version."""
+    """Return the response of template_versions: `version`, `type`, `aliases`, sorted by version."""
     return [{'version': edition.name, 'type': edition.family,
              'aliases': [f'{HOT_KEY}.{alias}' for alias, date in ALIASES.items()
                          if edition.key == HOT_KEY and date == edition.date]}
@@ -325,7 +325,7 @@ def listed() -> list[dict[str, object]]:
 
 
 def listed_functions(name: str, with_conditions: bool = False) -> list[dict[str, str]]:
-    """The response of the functions of a version: `functions` (the name), `description`. Raises NotFound."""
+    """Return the response of the functions of a version: `functions` (the name), `description`. Raises NotFound."""
     edition = named(name)
     known = edition.usable
     order: tuple[str, ...] = ()

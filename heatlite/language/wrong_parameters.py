@@ -25,7 +25,7 @@ class ParameterMistake:
 
 
 def errors_of(name: str, definition: object, edition: Edition) -> list[ParameterMistake]:
-    """The errors in order, first the one that `schema_of` raises; empty if the definition is right. At most
+    """Return the errors in order, first the one that `schema_of` raises; empty if the definition is right. At most
     MOST_COMPLAINTS and the first one."""
     first = _error(name, definition, edition)
     if first is None:
@@ -56,7 +56,7 @@ def _error(name: str, definition: object, edition: Edition) -> exception.HeatExc
 
 
 def _parts(definition: Mapping[str, object], edition: Edition) -> Iterator[tuple[tuple[object, ...], object]]:
-    """Yields (path, definition with this part only). Without a type nothing but its keys can be checked."""
+    """Yield (path, definition with this part only). Without a type nothing but its keys can be checked."""
     key = 'type' if edition.is_hot else 'Type'
     known = HOT_DEFINITION | {'tags'} if edition.is_hot else CFN_DEFINITION
     kind = {key: definition[key]} if key in definition else {}

@@ -55,7 +55,7 @@ Selector: TypeAlias = Callable[[QueryContext], object]
 
 @functools.lru_cache(maxsize=8)
 def engine(iterators: int, memory: int) -> Callable[[str], Statement]:
-    """The parser of expressions. `iterators`: elements, `memory`: bytes."""
+    """Return the parser of expressions. `iterators`: elements, `memory`: bytes."""
     made: Callable[[str], Statement] = yaql.YaqlFactory().create(options={
         'yaql.limitIterators': iterators, 'yaql.memoryQuota': memory, 'yaql.convertInputData': False,
         'yaql.convertOutputData': False})
@@ -64,7 +64,7 @@ def engine(iterators: int, memory: int) -> Callable[[str], Statement]:
 
 @functools.lru_cache(maxsize=1)
 def _library() -> object:
-    """The standard library with our functions before its own, shared by all evaluations."""
+    """Return the standard library with our functions before its own, shared by all evaluations."""
     made = contexts.Context(yaql.create_context())
     for function, declare in FUNCTIONS:
         made.register_function(declare(function))
@@ -80,14 +80,14 @@ class Account:
         self._weights: dict[int, tuple[object, int]] = {}      # id of a container -> itself, number of its values
 
     def call(self) -> None:
-        """Counts one function call."""
+        """Count one function call."""
         self.calls -= 1
         if self.calls < 0:
             raise exceeded(_('The yaql expression takes more calls'), self.most_calls, '[yaql] call_limit')
         self.budget.work(FUNCTION, STEPS_OF_CALL)
 
     def made(self, value: object) -> None:
-        """Counts the result of a function.
+        """Count the result of a function.
 
         Sharing makes a structure of few containers a large one for code that compares, hashes or writes it.
         """
@@ -99,7 +99,7 @@ class Account:
             raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
 
     def weight(self, value: Collection[object]) -> int:
-        """The number of values in a container, keys and shared parts included, counted once."""
+        """Return the number of values in a container, keys and shared parts included, counted once."""
         known = self._weights.get(id(value))
         if known is not None:
             return known[1]
@@ -115,7 +115,7 @@ class Account:
 
 
 def _leaf_weight(value: object) -> int:
-    """The number of values that a text or number counts as."""
+    """Return the number of values that a text or number counts as."""
     if isinstance(value, str):
         return 1 + budgets.text_size(value) // TEXT_OF_VALUE
     return 1 + (value.bit_length() >> 6) if isinstance(value, int) else 1
@@ -152,7 +152,7 @@ def _parsed_before(expression: str, iterators: int, memory: int) -> Statement:
 
 
 def parsed(expression: str, iterators: int, memory: int) -> Statement:
-    """The parsed expression, which can be evaluated any number of times.
+    """Return the parsed expression, which can be evaluated any number of times.
 
     Raises errors of yaql, `YaqlException`, ValueError for one that is too long to be parsed without interruption.
     """
@@ -185,7 +185,8 @@ TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?|`(?:[^`\\]|\\.)*+
 
 
 def evaluate(statement: Statement, data: object, calls: int) -> object:
-    """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
+    """Return the value of a parsed expression as plain data. Raises whatever a function raises,
+    RequestLimitExceeded."""
     with budgets.shared() as budget:
         account = Account(calls, budget)
         context = CountingContext(_library(), account=account)
@@ -195,7 +196,7 @@ def evaluate(statement: Statement, data: object, calls: int) -> object:
 
 
 def _frozen(value: object, account: Account) -> object:
-    """Converts plain data to yaql's immutable types."""
+    """Convert plain data to yaql's immutable types."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
         account.budget.work(FUNCTION, 1 + len(value))
@@ -208,7 +209,7 @@ def _frozen(value: object, account: Account) -> object:
 
 
 def _plain(value: object, account: Account, engine: object) -> object:
-    """Converts a result of yaql to plain data: all iterables become lists."""
+    """Convert a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
         return {key if isinstance(key, str) else str(_plain(key, account, engine)): _plain(item, account, engine)
@@ -251,7 +252,7 @@ def _misses_text(string: str, pattern: str) -> bool:
 
 
 def _published(context: QueryContext, found: Match) -> QueryContext:
-    """A context with the groups of a match as `$1`, `$2`, ... and by their names."""
+    """Return a context with the groups of a match as `$1`, `$2`, ... and by their names."""
     inner = context.create_child_context()
     names = {number: name for name, number in found.re.groupindex.items()}
     for number, value in enumerate((found.group(), *found.groups())):
@@ -284,7 +285,7 @@ def _split_text(string: str, regexp: Pattern, max_split: int = 0) -> list[str | 
 
 
 def _joined(pieces: Iterator[str], engine: object) -> str:
-    """Joins pieces into one text, unless it takes more memory than yaql allows."""
+    """Join pieces into one text, unless it takes more memory than yaql allows."""
     size, found = 0, []
     for piece in pieces:
         size += len(piece)
@@ -352,14 +353,15 @@ def _check_modular(base: int, exponent: int, modulus: int) -> None:
 
 
 def _round(number: float, ndigits: int = 0) -> float:
-    """Rounds as yaql. An integer is zero to more digits than it can have: `round` would compute that power of ten."""
+    """Round as yaql. An integer is zero to more digits than it can have: `round` would compute that power of ten."""
     if isinstance(number, int) and ndigits < -MOST_DIGITS:
         return 0
     return round(number, ndigits)
 
 
 def _length(collection: Iterator[object]) -> int:
-    """The number of elements of an iterator, which may be endless: yaql limits it for all functions but this one."""
+    """Return the number of elements of an iterator, which may be endless: yaql limits it for all functions but this
+    one."""
     count = 0
     for _item in collection:
         count += 1
@@ -370,7 +372,7 @@ def _length(collection: Iterator[object]) -> int:
 
 
 def _times(left: tuple[object, ...], right: int, engine: object) -> object:
-    """A sequence repeated. The check of yaql compares the sizes of two headers, and so lets any number pass."""
+    """Return a sequence repeated. The check of yaql compares the sizes of two headers, and so lets any number pass."""
     size = len(left) * right
     _check_quota(POINTER * size, engine)
     if size > MOST_VALUES:              # the memory may be unlimited
@@ -396,7 +398,7 @@ def _check_bits(bits: int) -> None:
 
 
 def _declared(name: str, *, method: bool = False, both: bool = False, **types: object) -> Callable[[object], object]:
-    """Declares the name and the types of a function's arguments for yaql. `both`: it is a function and a method."""
+    """Declare the name and the types of a function's arguments for yaql. `both`: it is a function and a method."""
     def declare(function: object) -> object:
         definition = specs.get_function_definition(function, name=name)
         for argument, kind in types.items():

@@ -45,7 +45,7 @@ _MISSING = object()
 
 
 def _parameter_part(value: object, part: object) -> object:
-    """The part of a value; empty text if it does not exist."""
+    """Return the part of a value; empty text if it does not exist."""
     if value is UNKNOWN:
         return UNKNOWN
     try:
@@ -78,7 +78,7 @@ class GetResource(Call):
 
 
 def _name(expression: object, scope: Scope) -> object:
-    """A name, which may itself be computed; UNKNOWN if that fails (evaluation reports the error).
+    """Return a name, which may itself be computed; UNKNOWN if that fails (evaluation reports the error).
 
     A value that cannot be a name is converted to text.
     """
@@ -177,7 +177,7 @@ class GetAtt(GetAttr):
 
 
 def select(value: object, path: tuple[object, ...]) -> object:
-    """The part of an attribute's value at `path`: keys of maps, integers in lists and texts.
+    """Return the part of an attribute's value at `path`: keys of maps, integers in lists and texts.
 
     Null if there is no such part, UNKNOWN below UNKNOWN.
     """
@@ -274,7 +274,8 @@ class ParamRef(GetParam):
 
 
 def _parameter(call: Call, name: object) -> object:
-    """Raises UserParameterMissing if the parameter has no value, InvalidTemplateReference if it is not declared."""
+    """Return the value of a parameter. Raises UserParameterMissing if it has none, InvalidTemplateReference if it is
+    not declared."""
     parameters = call.home.parameters
     if not isinstance(name, str) or name not in parameters:
         raise exception.InvalidTemplateReference(resource=name, key='unknown')

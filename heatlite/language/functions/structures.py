@@ -138,7 +138,7 @@ class ListConcatUnique(ListConcat):
 
 
 def _count_comparison(call: Call, *values: object) -> None:
-    """Takes from the budget the cost of making `values` comparable."""
+    """Take from the budget the cost of making `values` comparable."""
     size = sum(measure(value, call.home.limits) for value in values)
     budget = budgets.here(call.home.limits)
     budget.make(call.name, ITEM * size)
@@ -146,7 +146,7 @@ def _count_comparison(call: Call, *values: object) -> None:
 
 
 def _brief(value: object) -> str:
-    """The beginning of a value as JSON, for an error."""
+    """Return the beginning of a value as JSON, for an error."""
     text = ''
     for piece in json.JSONEncoder().iterencode(value):
         text += piece
@@ -331,7 +331,7 @@ def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> o
 
 
 def _replaced_text(text: str, pairs: list[tuple[str, str]], budget: _Budget) -> str:
-    """Replaces one name after the other: each looks at the text that the ones before it have made."""
+    """Replace one name after the other: each looks at the text that the ones before it have made."""
     looked = CHARACTERS_A_STEP
     for name, item in pairs:
         looked += CHARACTERS_A_STEP // 8 + len(text) * _cost_of_place(name, text)

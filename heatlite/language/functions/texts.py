@@ -25,7 +25,7 @@ LONGEST_PATTERN = 5000          # characters of all keys in such a pattern
 
 
 def as_sorted_json(value: object, function: str, limits: Limits) -> str:
-    """Encodes a value as JSON. Raises RequestLimitExceeded.
+    """Encode a value as JSON. Raises RequestLimitExceeded.
 
     Structures may share parts, which are written each time: the size is computed, and taken from the budget, before.
     What escapes add to it is taken afterwards: they make a character up to six times as long.
@@ -60,7 +60,7 @@ def _is_quick(function: str, text: str, keys: list[str]) -> bool:
 
 
 def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, str]]:
-    """Finds keys in `text`, from left to right, the longest at each position. `keys`: longest first."""
+    """Find keys in `text`, from left to right, the longest at each position. `keys`: longest first."""
     if _is_quick(function, text, keys):
         for found in re.finditer('|'.join([re.escape(key) for key in keys]), text):
             yield found.start(), found.group()
@@ -209,7 +209,7 @@ class CfnReplace(StrReplaceScalars):
 
 
 def syntax(name: str, example: tuple[str, ...]) -> str:
-    """The text for a missing key: an example, indented as clients expect it."""
+    """Return the text for a missing key: an example, indented as clients expect it."""
     return '\n'.join([f'"{name}" syntax should be {name}:', *(' ' * 14 + line for line in example)])
 
 
@@ -276,7 +276,7 @@ class Join(ListJoin):
 
 
 def split(text: str, delimiter: str | None, function: str, limits: Limits) -> list[str]:
-    """Splits as `str.split`. A part costs more than its characters: parts are counted before they are made."""
+    """Split as `str.split`. A part costs more than its characters: parts are counted before they are made."""
     budget = budgets.here(limits)
     count = text.count(delimiter) if delimiter is not None else len(text) // 2
     budget.make_items(function, 3 * count)
@@ -396,7 +396,7 @@ class MakeUrl(Call):
             raise InvalidCall(str(error)) from None
 
     def _check_parts(self, args: Mapping[str, object]) -> None:
-        """Checks the literal parts; values that are calls are not checked."""
+        """Check the literal parts; values that are calls are not checked."""
         unknown = [key for key in args if key not in self.KEYS]
         if unknown:
             raise ValueError(_('Invalid arguments to "%(function)s": %(keys)s')
