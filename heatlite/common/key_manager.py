@@ -42,7 +42,7 @@ def load(conf: ConfigOpts, timeout: float | None = None) -> None:
             raise exception.Error(
                 _('The secret %(id)s of the key manager (option %(option)s) has %(found)d characters: a key has '
                   'exactly %(wanted)d ASCII characters.') % {'id': secret_id, 'option': _option(conf, secret_id),
-                                                     'found': len(key), 'wanted': crypt.KEY_LENGTH})
+                                                             'found': len(key), 'wanted': crypt.KEY_LENGTH})
     if conf[CURRENT]:
         conf.set_override('auth_encryption_key', keys[conf[CURRENT]])
     conf.set_override('auth_decryption_keys', [*conf.auth_decryption_keys, *(keys[each] for each in conf[OTHERS])])

@@ -95,7 +95,7 @@ def notifier(conf: ConfigOpts, publisher_id: str) -> oslo_messaging.Notifier:
 
 
 def peers(conf: ConfigOpts, url: str | None = None) -> tuple[oslo_messaging.TransportURL,
-                                                              list[oslo_messaging.TransportHost]]:
+                                                             list[oslo_messaging.TransportHost]]:
     """Return the parsed transport URL, by default `transport_url`, and its hosts, each with a hostname and a port."""
     import oslo_messaging
     found = oslo_messaging.TransportURL.parse(conf, url)

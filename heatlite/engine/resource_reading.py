@@ -53,7 +53,7 @@ class Reading(PropertyAccess, Services):
     def attributes(self) -> attribute_set.Attributes:
         if self._attributes is None:
             self._attributes = attribute_set.Attributes(self.name, self._attribute_schemata(),
-                                                     self._resolve_any_attribute)
+                                                        self._resolve_any_attribute)
             self._attributes.cached_attrs = {_key(name): value for name, value in self._cached_attributes.items()}
         found: attribute_set.Attributes = self._attributes
         return found

@@ -78,8 +78,8 @@ class ResourceDefinition(Mapping[str, Any]):
     def properties(self, schema: Mapping[str, object],
                    context: RequestContext | None = None) -> property_set.Properties:
         found = property_set.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
-                                      section='Properties', rsrc_description=self.description or None,
-                                      deferred=self.deferred)
+                                        section='Properties', rsrc_description=self.description or None,
+                                        deferred=self.deferred)
         rules, client_resolve = self._rules
         if rules:
             found.update_translation(rules, client_resolve)
@@ -88,7 +88,7 @@ class ResourceDefinition(Mapping[str, Any]):
     def update_policy(self, schema: Mapping[str, object],
                       context: RequestContext | None = None) -> property_set.Properties:
         return property_set.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
-                                     section='UpdatePolicy')
+                                       section='UpdatePolicy')
 
     def metadata(self) -> Metadata:
         return self.evaluate(self._metadata) or {} if self._metadata is not None else {}

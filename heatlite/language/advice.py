@@ -99,7 +99,7 @@ def _ignored_keys(definition: StackDefinition) -> Iterator[Advice]:
             for key in snippet:
                 if key not in keys.of_resources:
                     yield Advice(rules.IGNORED_KEY,
-                             _('The key "%s" of a resource means nothing') % key, (keys.resources, name, key),
+                                 _('The key "%s" of a resource means nothing') % key, (keys.resources, name, key),
                                  hint=did_you_mean(key, keys.of_resources))
     if definition.edition.is_hot and not definition.edition.has('2017-09-01'):
         for path, call in _calls(definition):

@@ -348,7 +348,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
         acted, acts = (change['action'] if change else PlanAction.NONE.value for change in (was, now))
         shown = '/'.join(path)
         sentences.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
-                    else f'{shown}: {acted}, but with other values{_of_values(was, now)}')
+                         else f'{shown}: {acted}, but with other values{_of_values(was, now)}')
     return sentences
 
 

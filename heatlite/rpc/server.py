@@ -181,7 +181,7 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
         if isinstance(error, exception.DatabaseUnavailable):
             outages.away(outages.DATABASE, error)
         log_throttle.log(LOG, logging.INFO, type(error).__name__, '%s not done: %s: %s', method, type(error).__name__,
-                  error, extra={'context': request})
+                         error, extra={'context': request})
     else:
         LOG.error('%s failed: %s: %s', method, type(error).__name__, error, extra={'context': request},
                   exc_info=error if defects.is_news(error) else None)

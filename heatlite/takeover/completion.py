@@ -120,7 +120,7 @@ class _Tree:
     def _loaded(self, stack: ConvertedStack, definition: StackDefinition, whole: ConvertedTree) -> _LoadedStack:
         authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
         context = _WithoutServices(self._refuse, project_id=stack.row.project_id,
-                          user_id=authority.user_id if authority else None, overwrite=False)
+                                   user_id=authority.user_id if authority else None, overwrite=False)
         leased = LeasedStack(stack.row, Lease(stack.row.id, '', 0), definition, context, loading.traversal(
             self._runtime, stack.row, loading.target(stack.row, definition),
             [member.state for member in stack.members], RETRY_LIMIT))

@@ -60,7 +60,7 @@ class ResourceScenario:
         self._clock = 0.0
         self.calls = Calls(self._around)
         self.cluster = Cluster(project_id=cloud.project_id,
-                           prepare=lambda service: self._register(register, service), **options)
+                               prepare=lambda service: self._register(register, service), **options)
         self.stack_id = ''
         self.before: list[Thing] | None = None      # things there without it
         self.with_beside = False                    # what refers to it is there, too

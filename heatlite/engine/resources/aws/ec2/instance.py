@@ -137,7 +137,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         else:
             plugin = self.client_plugin('neutron')
             body: dict[str, object] = {'name': name, 'admin_state_up': True, 'fixed_ips': [{'subnet_id': subnet_id}],
-                                    'network_id': plugin.network_id_from_subnet_id(subnet_id)}
+                                       'network_id': plugin.network_id_from_subnet_id(subnet_id)}
             if groups:
                 body['security_groups'] = plugin.get_secgroup_uuids(groups)
             port_id = neutron.create_port({'port': body})['port']['id']

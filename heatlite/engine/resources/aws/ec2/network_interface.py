@@ -29,8 +29,8 @@ class NetworkInterface(resource.Resource):
         if self.properties[self.PRIVATE_IP_ADDRESS]:
             address['ip_address'] = self.properties[self.PRIVATE_IP_ADDRESS]
         body: dict[str, object] = {'name': self.physical_resource_name(), 'admin_state_up': True,
-                                'network_id': self.client_plugin().network_id_from_subnet_id(subnet),
-                                'fixed_ips': [address]}
+                                   'network_id': self.client_plugin().network_id_from_subnet_id(subnet),
+                                   'fixed_ips': [address]}
         if self.properties[self.GROUP_SET] is not None:
             body['security_groups'] = self.client_plugin().get_secgroup_uuids(self.properties[self.GROUP_SET])
         port_id = existing.create(self, lambda: str(self.client().create_port({'port': body})['port']['id']))

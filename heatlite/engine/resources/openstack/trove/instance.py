@@ -192,7 +192,7 @@ class Instance(resource.Resource):
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Fields) -> dict[str, object]:
         live: dict[str, object] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
-                                self.SIZE: (resource_data.get('volume') or {}).get('size')}
+                                   self.SIZE: (resource_data.get('volume') or {}).get('size')}
         if resource_properties.get(self.NAME) is not None:
             live[self.NAME] = resource_data.get('name')
         return live
