@@ -1,6 +1,6 @@
 """cloudsim: a small simulated OpenStack that speaks the real HTTP APIs from memory.
 
-May not come in: anything of the engine; it is reached over HTTP like a real cloud.
+Must not import anything of the engine; it is reached over HTTP like a real cloud.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """clients: how a resource type reaches other services. Nothing is imported or called before it is needed.
 
-May not come in: stacks, resources, rows.
+Must not import stacks, resources or rows.
 """
 
 from __future__ import annotations

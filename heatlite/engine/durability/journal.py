@@ -223,8 +223,7 @@ class Journal:
 
         Raises DatabaseUnavailable after `TRIES` of a batch that ends its connection while the database takes other
         writes, such as one beyond the largest packet: other changes must not wait for it. A part of such a batch has
-        one try. A full disk is waited for longer, as
-        a batch is hardly ever the cause of it.
+        one try. A full disk is waited for longer, as a batch is hardly ever the cause of it.
         """
         again, failed, tries = is_part, 0, 1 if is_part else self.TRIES
 

@@ -1,6 +1,6 @@
 """Client plug-ins of OpenStack's services, and what they share.
 
-May not come in: stacks, resources, rows.
+Must not import stacks, resources or rows.
 """
 
 from __future__ import annotations
