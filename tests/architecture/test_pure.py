@@ -13,7 +13,7 @@ PACKAGES = ('language', 'planning')
 ALLOWED = {
     '__future__', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal', 'difflib',
     'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
-    'urllib.parse',
+    'urllib.parse', 'weakref',
     'regex', 'yaml', 'yaql',
     'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
