@@ -146,7 +146,7 @@ class OpenStackClients:
 
 
 def Clients(context: RequestContext) -> OpenStackClients:
-    """The clients of `context`, of the class the operator chose."""
+    """Return the clients of `context`, of the class the operator chose."""
     name = cfg.CONF.cloud_backend
     if name.startswith('heat.engine.clients'):
         name = name.replace('heat.', 'heatlite.', 1)
@@ -158,7 +158,7 @@ def Clients(context: RequestContext) -> OpenStackClients:
 
 
 def of(request: RequestContext) -> OpenStackClients:
-    """The clients that belong to a request context, made once for it."""
+    """Return the clients that belong to a request context, made once for it."""
     found: OpenStackClients | None = request.__dict__.get('_clients')
     if found is None:
         found = request.__dict__['_clients'] = Clients(request)
@@ -166,7 +166,7 @@ def of(request: RequestContext) -> OpenStackClients:
 
 
 def without_client(request: RequestContext) -> DefaultClientPlugin:
-    """The plug-in of resources without a client: no error is a conflict, or means that something is gone."""
+    """Return the plug-in of resources without a client: no error is a conflict, or means that something is gone."""
     from heatlite.engine.clients import default_client_plugin  # it imports this package
     return default_client_plugin.DefaultClientPlugin(request)
 
@@ -181,7 +181,7 @@ class _PluginClasses:
         return extensions.names(extensions.CLIENTS) | BUILT_IN.keys()
 
     def get(self, name: str) -> type[ClientPlugin[object]] | None:
-        """The class; None for an unknown one, one that cannot be loaded, one that says it is not available."""
+        """Return the class; None for an unknown one, one that cannot be loaded, one that says it is not available."""
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]

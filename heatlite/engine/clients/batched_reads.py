@@ -145,13 +145,13 @@ _current: ContextVar[BatchedReads | None] = ContextVar('batched_reads', default=
 
 
 def current() -> BatchedReads | None:
-    """The batch of this green thread, if it has one."""
+    """Return the batch of this green thread, if it has one."""
     return _current.get()
 
 
 @contextmanager
 def within(reads: BatchedReads) -> Iterator[BatchedReads]:
-    """The GETs of this green thread belong to `reads`."""
+    """Let the GETs of this green thread belong to `reads`."""
     token = _current.set(reads)
     try:
         yield reads

@@ -46,7 +46,7 @@ class _Answer(http.client.HTTPResponse):
         self.fp = io.BufferedReader(self._source)
 
     def lift(self) -> None:
-        """Ends the bound: the caller reads the body at its own pace."""
+        """End the bound: the caller reads the body at its own pace."""
         self._source.lift()
 
 
@@ -120,7 +120,7 @@ class Adapter(HTTPAdapter):
 
 
 def read(response: requests.Response, *, stream: bool = False, **_of_the_request: object) -> None:
-    """A response hook of requests: reads the body, unless the caller wants to read it in pieces.
+    """Read the body, as a response hook of requests, unless the caller wants to read it in pieces.
 
     Raises AnswerRefused beyond `[clients] max_answer_size` (what it expands to) or the time of the answer, and
     otherwise what requests raises. The connection is closed then.

@@ -44,7 +44,7 @@ S = TypeVar('S', bound=HasContext)
 
 class Cache(Protocol):
     def get(self, key: Key) -> Any:
-        """The value, or MISSING."""
+        """Return the value, or MISSING."""
 
     def put(self, key: Key, value: object) -> None: ...
 
@@ -102,7 +102,7 @@ class SharedCache:
 
 
 def of(group: str, context: RequestContext | None) -> Cache:
-    """The cache for answers that `context` gets. `group`: the options with `caching` and `expiration_time`."""
+    """Return the cache for answers that `context` gets. `group`: the options with `caching` and `expiration_time`."""
     if is_shared(group):
         return SharedCache(_region(), cfg.CONF[group].expiration_time)
     if context is None:
@@ -124,19 +124,19 @@ def is_shared(group: str) -> bool:
 
 @functools.cache
 def _region() -> Region:
-    """The backend of this process, connected on first use."""
+    """Return the backend of this process, connected on first use."""
     from oslo_cache import core
     found: Region = core.configure_cache_region(cfg.CONF, core.create_region())
     return found
 
 
 def forget() -> None:
-    """Reads [cache] again when it is next used."""
+    """Read [cache] again when it is next used."""
     _region.cache_clear()
 
 
 def remember(group: str) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
-    """A decorator for methods of client plug-ins, which have a `context`. `group`: as `of`."""
+    """Return a decorator for methods of client plug-ins, which have a `context`. `group`: as `of`."""
     def decorate(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
         is_finder = method.__name__.startswith(('find_', 'get_'))       # a name in, the id out
 

@@ -52,10 +52,10 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
 
     @abc.abstractmethod
     def _create(self, version: str | None = None) -> C:
-        """A new client of the service."""
+        """Return a new client of the service."""
 
     def client(self, version: str | None = None) -> C:
-        """The client, made once per version. Raises InvalidServiceVersion."""
+        """Return the client, made once per version. Raises InvalidServiceVersion."""
         wanted = version or self.default_version
         if wanted not in self._client_instances:
             if wanted is not None and self.supported_versions and wanted not in self.supported_versions:
@@ -72,7 +72,7 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
         return self.service_types[0] if self.service_types else type(self).__name__
 
     def invalidate(self) -> None:
-        """The next use makes new clients."""
+        """Make new clients at the next use."""
         self._client_instances.clear()
 
     @property
@@ -84,7 +84,7 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
     # --- where the service is -----------------------------------------------------------------------------
 
     def url_for(self, **kwargs: Any) -> str:
-        """The service's endpoint by `service_type`, `endpoint_type` (or `interface`), `region_name`.
+        """Return the service's endpoint by `service_type`, `endpoint_type` (or `interface`), `region_name`.
 
         Raises keystoneauth1's EndpointNotFound.
         """
@@ -99,7 +99,7 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
         return str(url)
 
     def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
-        """A keystoneauth1 Adapter to the service: retries, limits and time-outs are taken care of.
+        """Return a keystoneauth1 Adapter to the service: retries, limits and time-outs are taken care of.
 
         `given`: further arguments of the Adapter, such as `default_microversion`, `min_version`.
         """
@@ -114,7 +114,7 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
         return str(self._get_client_option(self.option_group, 'endpoint_type')).removesuffix('URL')
 
     def _service_type(self) -> str:
-        """The first of its service types that the catalogue has; the first one when it has none."""
+        """Return the first of its service types that the catalogue has; the first one when it has none."""
         for kind in self.service_types[1:]:
             if not self.does_endpoint_exist(self.service_types[0], self.option_group) \
                     and self.does_endpoint_exist(kind, self.option_group):
@@ -164,7 +164,7 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
     # --- what errors mean ---------------------------------------------------------------------------------
 
     def is_client_exception(self, ex: BaseException) -> bool:
-        """It is one of the client's own errors, not a subclass somebody made of one."""
+        """Return whether it is one of the client's own errors, not a subclass somebody made of one."""
         named = self.exceptions_module
         modules = named if isinstance(named, list | tuple) else [named]
         kinds = library_errors.classes_of(ex)

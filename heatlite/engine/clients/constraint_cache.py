@@ -56,7 +56,7 @@ class CachedConstraint:
         return right
 
     def _ask(self, value: object) -> bool:
-        """Raises StackValidationFailed when the service cannot be asked: the value may be right then."""
+        """Ask the service. Raises StackValidationFailed when it cannot be asked: the value may be right then."""
         request = allowance.current()
         if request is not None and self.most_items is not None:
             request.left()                      # raises TooLate

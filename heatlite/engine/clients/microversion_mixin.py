@@ -25,7 +25,7 @@ class MicroversionMixin(Generic[C], metaclass=abc.ABCMeta):
 
     @abc.abstractmethod
     def get_max_microversion(self) -> str:
-        """The newest version both sides know."""
+        """Return the newest version both sides know."""
 
     @abc.abstractmethod
     def is_version_supported(self, version: str) -> bool:

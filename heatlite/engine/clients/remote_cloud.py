@@ -76,7 +76,7 @@ def _read(login: str | bytes) -> Login:
 
 
 def _in_project(caller: contexts.RequestContext, project: str) -> Exchange:
-    """The caller in another project, as far as the caller's token goes: a trust is for one project."""
+    """Return the caller in another project, as far as the caller's token goes: a trust is for one project."""
     if caller.trust_id and not caller.own_token:
         raise exception.Error(_('The stack acts in project %s by the token of the request, which is over. An update '
                                 'tries again') % project)
@@ -88,8 +88,8 @@ class Exchange(v3.Token):
     """A token of another project for one that there is already."""
 
     def get_auth_ref(self, session: Session, **kwargs: object) -> AccessInfoV3:
-        """Raises ProjectOutOfReach, TokenNotExchangeable: Keystone answers 404 to a token that has ended, which is not
-        to be mistaken for the end of a stack."""
+        """Exchange the token. Raises ProjectOutOfReach, TokenNotExchangeable: Keystone answers 404 to a token that has
+        ended, which is not to be mistaken for the end of a stack."""
         try:
             return super().get_auth_ref(session, **kwargs)
         except services.Forbidden as error:
@@ -103,7 +103,7 @@ def _line(error: services.HttpError) -> str:
 
 
 def _plugin(login: Login) -> BaseAuthPlugin:
-    """Raises keystoneauth1's MissingRequiredOptions."""
+    """Return the plug-in of a login. Raises keystoneauth1's MissingRequiredOptions."""
     from keystoneauth1 import loading
     made: BaseAuthPlugin = loading.get_plugin_loader(login['auth_type']).load_from_options(**login['auth'])
     return made

@@ -39,7 +39,7 @@ _discovered: dict[str, Discover] = {}            # version documents are the sam
 
 
 def session(context: RequestContext) -> Session:
-    """A session for `context`. Raises AuthorizationFailure when nothing says how to log in.
+    """Return a session for `context`. Raises AuthorizationFailure when nothing says how to log in.
 
     Connections and version documents are shared by all sessions of the process; tokens are not. No request waits
     longer than [clients] timeout for the next byte; answers are bounded (see `bounded`).
@@ -77,7 +77,7 @@ def _sent(send: Callable[..., requests.Response], url: str, method: str,
 
 @functools.cache
 def _transport() -> requests.Session:
-    """Connections to all services of the cloud."""
+    """Return connections to all services of the cloud."""
     return transport(KeepAliveAdapter(pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
 
 
@@ -86,7 +86,7 @@ class KeepAliveAdapter(bounded.Adapter, keystone_session.TCPKeepAliveAdapter):
 
 
 def transport(adapter: bounded.Adapter) -> requests.Session:
-    """Connections through `adapter`. Cookies are refused: they would mix up callers. Answers are bounded."""
+    """Return connections through `adapter`. Cookies are refused: they would mix up callers. Answers are bounded."""
     found = requests.Session()
     found.hooks['response'].append(bounded.read)
     found.cookies.set_policy(cookiejar.DefaultCookiePolicy(allowed_domains=[]))
@@ -103,7 +103,7 @@ def forget() -> None:
 
 
 def auth_plugin(context: RequestContext) -> plugin.BaseAuthPlugin | None:
-    """The first of: stored trust (when asked to prefer it), token, trust, password, clouds.yaml or OS_*."""
+    """Return the first of: stored trust (when asked to prefer it), token, trust, password, clouds.yaml or OS_*."""
     prefers_trust = cfg.CONF.reauthentication_auth_method == 'trusts'
     if context.trust_id and (prefers_trust or not context.own_token):
         return trust_plugin(context.trust_id)
@@ -127,7 +127,7 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
         self._trust_id: str | None = trust_id
 
     def invalidate(self) -> bool:
-        """The session says that the token is refused. Whether there is something else to try."""
+        """Note that the session says that the token is refused. Returns whether there is something else to try."""
         if self._trust_id is None:
             return bool(self._chosen.invalidate())
         LOG.info('The token of the caller is over, from now on the trust is used')
@@ -168,17 +168,17 @@ def _plugin_of_token_info(context: RequestContext) -> plugin.BaseAuthPlugin:
 
 
 def trust_plugin(trust_id: str) -> plugin.BaseAuthPlugin:
-    """The service user acting under a trust."""
+    """Return the service user acting under a trust."""
     return _service_plugin(trust_id=trust_id)
 
 
 def service_plugin() -> plugin.BaseAuthPlugin:
-    """The service user in its own project."""
+    """Return the service user in its own project."""
     return _service_plugin()
 
 
 def service_group() -> str:
-    """The option group with the login of the service user."""
+    """Return the option group with the login of the service user."""
     loading.register_auth_conf_options(cfg.CONF, TRUSTEE)
     return TRUSTEE if cfg.CONF[TRUSTEE].auth_type or cfg.CONF[TRUSTEE].auth_section else AUTHTOKEN
 
@@ -197,7 +197,7 @@ def _service_plugin(**scope: str | None) -> plugin.BaseAuthPlugin:
 
 
 def cloud_plugin() -> plugin.BaseAuthPlugin | None:
-    """The user that clouds.yaml (OS_CLOUD) or the OS_* variables name: for a service on one's own machine."""
+    """Return the user that clouds.yaml (OS_CLOUD) or the OS_* variables name: for a service on one's own machine."""
     return _cloud_plugin(tuple(sorted(item for item in os.environ.items() if item[0].startswith('OS_'))))
 
 

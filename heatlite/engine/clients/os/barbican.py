@@ -134,7 +134,7 @@ class BarbicanClientPlugin(service.ServicePlugin[KeyManagerClient]):
     client_class = KeyManagerClient
 
     def _read(self, entity: str, plural: str, ref: str) -> Fields:
-        """Raises EntityNotFound."""
+        """Return the object. Raises EntityNotFound."""
         wanted = _id_in(ref)
         found = self._got(f'/{plural}/{wanted}', None)
         if found is None:

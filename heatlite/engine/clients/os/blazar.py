@@ -37,7 +37,7 @@ class BlazarClientPlugin(service.ServicePlugin[ReservationClient]):
         return self.client().host.get(host_id)
 
     def get_reservation(self, value: str) -> dict[str, object]:
-        """A reservation of any lease. Raises EntityNotFound."""
+        """Return a reservation of any lease. Raises EntityNotFound."""
         for lease in self._listed('/leases', 'leases'):
             for reservation in lease.get('reservations', ()):
                 if reservation['id'] == value:

@@ -140,7 +140,7 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin[VolumeClie
             raise
 
     def get_volume(self, volume: str) -> str:
-        """These four raise EntityNotFound."""
+        """Return the id of the volume. These four raise EntityNotFound."""
         return str(self._by_id(self.client().volumes, 'Volume', volume).id)
 
     def get_volume_snapshot(self, snapshot: str) -> str:
@@ -166,7 +166,7 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin[VolumeClie
         return volume.status in ('available', 'attaching', 'reserved')
 
     def check_attach_volume_complete(self, vol_id: str) -> bool:
-        """Raises ResourceUnknownStatus."""
+        """Return whether it is attached. Raises ResourceUnknownStatus."""
         volume = self.client().volumes.get(vol_id)
         if self._create_pending(volume):
             return False
@@ -176,7 +176,7 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin[VolumeClie
         return True
 
     def check_detach_volume_complete(self, vol_id: str, server_id: str | None = None) -> bool:
-        """Raises ResourceUnknownStatus."""
+        """Return whether it is detached. Raises ResourceUnknownStatus."""
         try:
             volume = self.client().volumes.get(vol_id)
         except Exception as error:

@@ -43,7 +43,7 @@ class Entity:
         return copy.deepcopy(self._info)
 
     def get(self) -> None:
-        """Reads it again."""
+        """Read it again."""
         self._info = self.manager.get(self.id).to_dict()
 
     def delete(self) -> None:
@@ -85,7 +85,7 @@ EntityOrId: TypeAlias = Entity | str      # what a method takes that is about on
 
 
 def id_of(what: object) -> str:
-    """The id of an entity, or `what` itself when it is one."""
+    """Return the id of an entity, or `what` itself when it is one."""
     return str(getattr(what, 'id', what))
 
 
@@ -117,7 +117,7 @@ class Collection:
     # --- requests -----------------------------------------------------------------------------------------
 
     def _url(self, *parts: object) -> str:
-        """Raises NotFound when a part is empty: the path would be another one's."""
+        """Return a path below the collection. Raises NotFound when a part is empty: the path would be another one's."""
         if any(part in (None, '') for part in parts):
             raise self._not_found(f'No {self.key or "entry"} without an id.')
         return '/'.join([self.path, *(id_of(part) for part in parts)])
@@ -127,16 +127,16 @@ class Collection:
         return {self.key: body} if self.key else body
 
     def _entity(self, answer: Response) -> Entity:
-        """The thing in an answer."""
+        """Return the thing in an answer."""
         body = answer.json()
         return self.entity(self, body.get(self.key, body) if self.key else body)
 
     def _changed(self, answer: Response) -> Entity | None:
-        """The thing in an answer that may have no body."""
+        """Return the thing in an answer that may have no body."""
         return self._entity(answer) if answer.content else None
 
     def _pages(self, url: str, params: Mapping[str, object]) -> Iterator[Fields]:
-        """The list's entries, page after page."""
+        """Yield the list's entries, page after page."""
         params = {name: value for name, value in params.items() if value is not None}
         for _page in range(MOST_PAGES):
             body = self.http.get(url, params=params).json()
@@ -168,7 +168,7 @@ class Collection:
                                                     for name, value in fields.items())]
 
     def find(self, **fields: object) -> Entity:
-        """The only one. Raises NotFound; AmbiguousMatch when there are several."""
+        """Return the only one. Raises NotFound; AmbiguousMatch when there are several."""
         found = self.findall(**fields)
         if not found:
             raise self._not_found(f'No {self.key or "entry"} matching {fields}.')
@@ -200,7 +200,7 @@ class AmbiguousMatch(exceptions.ClientException):
 
 
 def next_page(body: object, plural: str) -> dict[str, object] | None:
-    """The query of the next page, as services of this family write its link; None on the last."""
+    """Return the query of the next page, as services of this family write its link; None on the last."""
     if not isinstance(body, Mapping):
         return None
     links = body.get(f'{plural}_links') or body.get('links')
@@ -215,7 +215,7 @@ def next_page(body: object, plural: str) -> dict[str, object] | None:
 
 
 def plain(path: str, key: str | None = None, plural: str | None = None) -> Callable[[Client], Creating]:
-    """A collection that can do no more than all of them."""
+    """Return a collection that can do no more than all of them."""
     return lambda client: Creating(client, path, key, plural)
 
 

@@ -18,7 +18,7 @@ class DesignateClientPlugin(service.ServicePlugin[collection.Client]):
 
     @shared.MEMOIZE_FINDER
     def get_zone_id(self, zone_id_or_name: str) -> str:
-        """Raises EntityNotFound."""
+        """Return the id of a zone. Raises EntityNotFound."""
         found = self._got(f'/zones/{zone_id_or_name}', None) if service.looks_like_uuid(zone_id_or_name) else None
         if found is not None:
             return str(found['id'])

@@ -7,7 +7,7 @@ from heatlite.engine.clients.os import collection, service
 
 
 def plugin(context: RequestContext, service_type: str) -> service.ServicePlugin[collection.Client]:
-    """A client plug-in for `service_type`, made once for a context."""
+    """Return a client plug-in for `service_type`, made once for a context."""
     kept = context.__dict__.setdefault('_generic_clients', {})
     if service_type not in kept:
         kind = type('GenericClientPlugin', (service.ServicePlugin,), {

@@ -25,7 +25,7 @@ class Images(collection.Creating):
 
     def update(self, what: collection.EntityOrId,     # type: ignore[override] # as in glanceclient
                remove_props: Iterable[str] | None = None, **fields: object) -> collection.Entity:
-        """Sets `fields`, adding the ones that are not there; JSON patch as the service wants it."""
+        """Set `fields`, adding the ones that are not there; JSON patch as the service wants it."""
         there = self.get(what).to_dict()
         patch: builtins.list[dict[str, object]] = [
             {'op': 'remove', 'path': f'/{name}'} for name in remove_props or () if name in there]
@@ -53,7 +53,7 @@ class GlanceClientPlugin(service.ServicePlugin[ImageClient]):
 
     @shared.MEMOIZE_FINDER
     def find_image_by_name_or_id(self, image_identifier: str) -> str:
-        """Raises EntityMatchNotFound, EntityUniqueMatchNotFound."""
+        """Return the id of an image. Raises EntityMatchNotFound, EntityUniqueMatchNotFound."""
         return str(self.get_image(image_identifier).id)
 
     def get_image(self, image_identifier: str) -> collection.Entity:

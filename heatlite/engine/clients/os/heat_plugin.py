@@ -92,7 +92,8 @@ class HeatClientPlugin(service.ServicePlugin[OrchestrationClient]):
 
     def elsewhere(self, region: str | None, secret: str | None = None, ca_cert: str | None = None,
                   insecure: bool = False, project: str | None = None) -> OrchestrationClient:
-        """The client of another region or `project`, or, with the id of a `secret` with a login, of another cloud.
+        """Return the client of another region or `project`, or, with the id of a `secret` with a login, of another
+        cloud.
 
         `ca_cert`: text. Kept as long as this plug-in. Raises EntityNotFound, Error, keystoneauth1's errors.
         """
@@ -119,7 +120,7 @@ class HeatClientPlugin(service.ServicePlugin[OrchestrationClient]):
         return self.url_for(service_type=self.CLOUDFORMATION, interface=self.interface())
 
     def get_cfn_metadata_server_url(self) -> str:
-        """The CFN API as servers reach it, ending in `/v1/`."""
+        """Return the CFN API as servers reach it, ending in `/v1/`."""
         configured = cfg.CONF.heat_metadata_server_url
         if not configured:
             return self.get_heat_cfn_url().rstrip('/') + '/'
@@ -127,7 +128,7 @@ class HeatClientPlugin(service.ServicePlugin[OrchestrationClient]):
         return f'{url}/' if urlsplit(url).path.endswith('/v1') else f'{url}/v1/'
 
     def get_watch_server_url(self) -> str | None:
-        """The CloudWatch API as servers reach it, ending in `/v1/`; None: there is none."""
+        """Return the CloudWatch API as servers reach it, ending in `/v1/`; None: there is none."""
         found = cfg.CONF.heat_watch_server_url
         if not found:
             try:

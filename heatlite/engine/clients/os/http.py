@@ -111,7 +111,7 @@ def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
 
 
 def messages(response: Response) -> Iterator[str]:
-    """What an answer says of an error, the best first."""
+    """Yield what an answer says of an error, the best first."""
     try:
         body = response.json()
     except ValueError:
@@ -142,7 +142,7 @@ def reported_name(response: object) -> str:
 
 
 def parsed(text: object) -> object:
-    """What it holds; None when that is no JSON."""
+    """Return what it holds; None when that is no JSON."""
     try:
         return json.loads(text) if isinstance(text, str | bytes | bytearray) else None
     except ValueError:
@@ -150,7 +150,7 @@ def parsed(text: object) -> object:
 
 
 def never_arrived(error: BaseException) -> bool:
-    """The connection was not even made."""
+    """Return whether the connection was not even made."""
     cause = error.__cause__ or error.__context__
     if isinstance(cause, transport.ConnectTimeout):
         return True
@@ -159,14 +159,14 @@ def never_arrived(error: BaseException) -> bool:
 
 
 def reply_was_lost(error: BaseException) -> bool:
-    """It is unknown whether the request was carried out."""
+    """Return whether it is unknown if the request was carried out."""
     if isinstance(error, exceptions.HttpError):
         return error.http_status in BROKEN_ON_THE_WAY
     return isinstance(error, exceptions.RetriableConnectionFailure) and not never_arrived(error)
 
 
 def status_of(error: BaseException) -> int | None:
-    """The HTTP status an error stands for, whichever library it comes from."""
+    """Return the HTTP status an error stands for, whichever library it comes from."""
     for name in ('http_status', 'status_code', 'code', 'http_code'):
         value = getattr(error, name, None)
         if isinstance(value, int) and 100 <= value < 600:
@@ -175,6 +175,6 @@ def status_of(error: BaseException) -> int | None:
 
 
 def new_id(answer: Response, key: str | None = None, field: str = 'id') -> str:
-    """The id in the body of an answer."""
+    """Return the id in the body of an answer."""
     body = answer.json()
     return str((body[key] if key else body)[field])

@@ -25,7 +25,7 @@ class IronicClientPlugin(service.ServicePlugin[collection.Client]):
 
     @shared.MEMOIZE_EXTENSIONS
     def get_max_microversion(self) -> str:
-        """The newest both sides know."""
+        """Return the newest both sides know."""
         newest = getattr(super().adapter().get_endpoint_data(), 'max_microversion', None) or (1, 1)
         ours = tuple(int(part) for part in MICROVERSION.split('.'))
         return '.'.join(str(part) for part in min(tuple(newest), ours))

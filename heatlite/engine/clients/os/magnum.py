@@ -17,7 +17,7 @@ class MagnumClientPlugin(service.ServicePlugin[collection.Client]):
 
     @shared.MEMOIZE_FINDER
     def get_cluster_template(self, value: str) -> str:
-        """The service itself takes a name. Raises EntityNotFound."""
+        """Return the id of a cluster template: the service itself takes a name. Raises EntityNotFound."""
         found = self._got(f'/clustertemplates/{value}', None)
         if found is None:
             raise exception.EntityNotFound(entity='ClusterTemplate', name=value)

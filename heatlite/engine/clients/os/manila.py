@@ -52,7 +52,7 @@ class ManilaClientPlugin(service.ServicePlugin[ShareClient]):
         return self.service_types[0]
 
     def _one(self, entity: str, path: str, plural: str, wanted: str) -> str:
-        """Raises EntityNotFound, NoUniqueMatch."""
+        """Return the id of the only one. Raises EntityNotFound, NoUniqueMatch."""
         entries = self._listed(path, plural) if wanted else []
         if any(entry['id'] == wanted for entry in entries):
             return wanted

@@ -39,7 +39,7 @@ class MistralClientPlugin(service.ServicePlugin[WorkflowClient]):
         return self.service_types[0]
 
     def get_workflow_by_identifier(self, workflow_identifier: str) -> collection.Entity:
-        """Raises EntityNotFound."""
+        """Return a workflow. Raises EntityNotFound."""
         try:
             return self.client().workflows.get(workflow_identifier)
         except Exception as error:

@@ -46,7 +46,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
 
     @shared.MEMOIZE_EXTENSIONS
     def _offered(self) -> str:
-        """The newest microversion of the service."""
+        """Return the newest microversion of the service."""
         found = self.adapter().get_endpoint_data()
         newest = getattr(found, 'max_microversion', None)
         return '.'.join(str(part) for part in newest) if newest else NOVA_API_VERSION
@@ -66,7 +66,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
     # --- servers ------------------------------------------------------------------------------------------
 
     def get_server(self, server: str) -> Entity:
-        """Raises EntityNotFound."""
+        """Return a server. Raises EntityNotFound."""
         try:
             return self.client().servers.get(server)
         except Exception as error:
@@ -92,7 +92,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return getattr(self.fetch_server(server_id), attr, None)
 
     def refresh_server(self, server: Entity) -> None:
-        """Reads it again; keeps what it has when the service cannot tell just now."""
+        """Read it again; keep what it has when the service cannot tell just now."""
         try:
             server.get()
         except Exception as error:
@@ -101,8 +101,8 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
             LOG.warning('Server %s: %s', getattr(server, 'id', server), error)
 
     def is_under_way(self, server_id: str, **state: str) -> bool:
-        """The server is surely still in `state`, a filter of lists such as status='BUILD', or the service cannot tell
-        just now. False: look at the server itself."""
+        """Return whether the server is surely still in `state`, a filter of lists such as status='BUILD', or the
+        service cannot tell just now. False: look at the server itself."""
         key = tuple(state.items())
         if key not in self._status_lists:
             self._status_lists[key] = StatusListCache(
@@ -124,14 +124,14 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return str(server.status).split('(')[0]
 
     def get_ip(self, server: EntityOrId, net_type: str, net_version: int) -> str | None:
-        """The first address of a network (`net_type` is its name) and an IP version."""
+        """Return the first address of a network (`net_type` is its name) and an IP version."""
         for address in (getattr(server, 'addresses', None) or {}).get(net_type, ()):
             if address['version'] == net_version:
                 return str(address['addr'])
         return None
 
     def server_to_ipaddress(self, server: str) -> str | None:
-        """The first address of any network. None, and a warning, for a server that does not exist."""
+        """Return the first address of any network. None, and a warning, for a server that does not exist."""
         try:
             found = self.client().servers.get(server)
         except Exception as error:
@@ -141,7 +141,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return next((address['addr'] for network in found.addresses.values() for address in network), None)
 
     def check_delete_server_complete(self, server_id: str) -> bool:
-        """Raises ResourceInError when the deletion failed."""
+        """Return whether the server is deleted. Raises ResourceInError when the deletion failed."""
         if self.is_version_supported(TASKS_FROM) and self.is_under_way(server_id, task_state='deleting'):
             return False
         try:
@@ -160,7 +160,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return False
 
     def check_server_active(self, server: Entity, res_name: str = 'Server') -> bool:
-        """Raises ResourceInError, ResourceUnknownStatus."""
+        """Return whether the server is active. Raises ResourceInError, ResourceUnknownStatus."""
         status = self.get_status(server)
         if status == 'ACTIVE':
             return True
@@ -177,7 +177,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
 
     @shared.MEMOIZE_FINDER
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
-        """Raises EntityNotFound."""
+        """Return the id of a flavor. Raises EntityNotFound."""
         client = self.client()
         found = self._got(f'/flavors/{flavor}', 'flavor')
         if found is not None:
@@ -203,7 +203,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
 
     @shared.MEMOIZE_FINDER
     def get_keypair(self, key_name: str) -> Entity:
-        """Raises EntityNotFound."""
+        """Return a key pair. Raises EntityNotFound."""
         try:
             return self.client().keypairs.get(key_name)
         except Exception as error:
@@ -212,7 +212,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
             raise
 
     def get_host(self, hypervisor_hostname: str) -> Entity:
-        """Raises EntityNotFound."""
+        """Return a host. Raises EntityNotFound."""
         try:
             found = self.client().hypervisors.search(hypervisor_hostname)
         except Exception as error:
@@ -241,7 +241,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
 
     def build_userdata(self, metadata: object, userdata: object = None, instance_user: str | None = None,
                        user_data_format: str = 'HEAT_CFNTOOLS') -> str:
-        """What the server is started with, by format; see `nova_userdata`."""
+        """Return what the server is started with, by format; see `nova_userdata`."""
         url = watch_url = None
         if user_data_format == nova_userdata.HEAT_CFNTOOLS:
             try:
@@ -257,7 +257,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in metadata.items()}
 
     def meta_update(self, server: EntityOrId, metadata: Mapping[str, object]) -> None:
-        """The server's metadata becomes `metadata`: what is not in it is deleted."""
+        """Set the server's metadata to `metadata`: what is not in it is deleted."""
         wanted = self.meta_serialize(metadata)
         servers = self.client().servers
         there = getattr(server, 'metadata', None) or {}
@@ -273,7 +273,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         self.client().servers.update(server, name=name)
 
     def _act(self, server_id: str, act: Callable[[Entity], object]) -> bool:
-        """False when the service could not even look; the caller tries again."""
+        """Return False when the service could not even look; the caller tries again."""
         server = self.fetch_server(server_id)
         if server is None:
             return False
@@ -284,7 +284,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return self._act(server_id, lambda server: self.client().servers.resize(server, flavor_id))
 
     def check_resize(self, server_id: str, flavor: object = None) -> bool:
-        """True once the server waits for the confirmation. Raises ResourceUnknownStatus."""
+        """Return True once the server waits for the confirmation. Raises ResourceUnknownStatus."""
         server = self.fetch_server(server_id)
         if server is None or (self.get_status(server) in ('ACTIVE', 'RESIZE', 'SHUTOFF') \
                 and getattr(server, 'OS-EXT-STS:task_state', None)):
@@ -334,13 +334,14 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return True
 
     def get_console_urls(self, server: EntityOrId) -> ConsoleUrls:
-        """A mapping from console type to URL; each is fetched when it is read, unavailable ones give the reason."""
+        """Return a mapping from console type to URL; each is fetched when it is read, unavailable ones give the
+        reason."""
         return ConsoleUrls(self, server)
 
     # --- volumes and interfaces ---------------------------------------------------------------------------
 
     def attach_volume(self, server_id: str, volume_id: str, device: str | None) -> str | Literal[False]:
-        """The id of the attachment; False when it cannot be done just now."""
+        """Return the id of the attachment; False when it cannot be done just now."""
         try:
             made = self.client().volumes.create_server_volume(server_id, volume_id, device)
         except Exception as error:
@@ -353,7 +354,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return str(made.id)
 
     def detach_volume(self, server_id: str, attach_id: str) -> bool:
-        """False when it cannot be done just now."""
+        """Return False when it cannot be done just now."""
         try:
             self.client().volumes.delete_server_volume(server_id, attach_id)
         except Exception as error:
@@ -495,7 +496,7 @@ __all__ = ['CLIENT_NAME', 'ConsoleUrls', 'FlavorConstraint', 'HostConstraint', '
 
 
 def _fault_of(server: EntityOrId) -> str:
-    """What Nova says of a server in ERROR."""
+    """Return what Nova says of a server in ERROR."""
     fault = getattr(server, 'fault', None) or {}
     return _('Message: %(message)s, Code: %(code)s') % {
         'message': str(fault.get('message', _('Unknown'))).strip(), 'code': fault.get('code', _('Unknown'))}

@@ -103,7 +103,7 @@ class Servers(Collection):
         self.action(server, 'changePassword', {'adminPass': password})
 
     def create_image(self, server: EntityOrId, image_name: str, metadata: Mapping[str, str] | None = None) -> str:
-        """The id of the image that is being made."""
+        """Return the id of the image that is being made."""
         answer = self.action(server, 'createImage', {'name': image_name, 'metadata': metadata or {}})
         if answer.content:
             return str(answer.json()['image_id'])
@@ -170,7 +170,7 @@ LIBRARY_NAMES = {'meta': 'metadata', 'userdata': 'user_data', 'nics': 'networks'
 
 
 def _api_fields(fields: Mapping[str, Any]) -> dict[str, object]:
-    """What Nova's library takes, as its API wants it; nothing that is not given."""
+    """Return what Nova's library takes, as its API wants it; nothing that is not given."""
     body: dict[str, object] = {}
     for name, value in fields.items():
         if value is None:

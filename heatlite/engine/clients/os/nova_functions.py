@@ -36,7 +36,7 @@ def get_flavor_id(nova_client: ComputeClient, flavor: str) -> str:
 
 
 def get_keypair(nova_client: ComputeClient, key_name: str) -> Entity:
-    """Raises EntityNotFound."""
+    """Return a key pair. Raises EntityNotFound."""
     return _plugin(nova_client).get_keypair(key_name)
 
 
@@ -61,7 +61,7 @@ def build_userdata(resource: Resource, userdata: str | None = None, instance_use
 
 
 def delete_server(server: NovaServer) -> Iterator[None]:
-    """A task: delete the server, then yield until it is gone. Raises ResourceInError if the deletion failed."""
+    """Yield a task: delete the server, then yield until it is gone. Raises ResourceInError if the deletion failed."""
     plugin = _plugin(server.manager.client)
     try:
         server.delete()

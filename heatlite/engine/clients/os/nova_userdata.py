@@ -111,7 +111,8 @@ IGNITION_MODE = 0o640
 
 def build(metadata: object, userdata: Any, instance_user: str | None, user_data_format: str,
           metadata_server: str | None, watch_server: str | None = None) -> str:
-    """The user data. `metadata_server`, `watch_server`: URLs of the CFN and CloudWatch APIs, for HEAT_CFNTOOLS only."""
+    """Return the user data. `metadata_server`, `watch_server`: URLs of the CFN and CloudWatch APIs, for HEAT_CFNTOOLS
+    only."""
     if user_data_format == RAW:
         return userdata if userdata is not None else ''
     text = userdata.decode() if isinstance(userdata, bytes) else str(userdata or '')
@@ -156,7 +157,7 @@ def part(content: str, filename: str, subtype: str | None = None) -> Message:
 
 
 def parts_of(text: str) -> Iterator[Message]:
-    """The parts of a MIME message; any other text is one part, its kind seen by its first line.
+    """Yield the parts of a MIME message; any other text is one part, its kind seen by its first line.
 
     Raises ValueError for too many parts or a header that is too long.
     """
@@ -200,7 +201,7 @@ def is_ignition(text: str) -> bool:
 
 
 def with_ignition_files(text: str, data: str) -> str:
-    """The Ignition document with the metadata as two files more."""
+    """Return the Ignition document with the metadata as two files more."""
     document = json.loads(text)
     source = 'data:;base64,' + base64.b64encode(data.encode()).decode('ascii')
     files = document.setdefault('storage', {}).setdefault('files', [])

@@ -35,7 +35,7 @@ class OpenStackSDKPlugin(service.StatusPlugin['Connection']):
 
     @shared.MEMOIZE_FINDER
     def find_network_segment(self, value: str) -> str:
-        """These raise EntityNotFound."""
+        """Return the id of a segment. These raise EntityNotFound."""
         return self._network_thing('segment', value)
 
     @shared.MEMOIZE_FINDER
@@ -44,7 +44,7 @@ class OpenStackSDKPlugin(service.StatusPlugin['Connection']):
 
     @shared.MEMOIZE_FINDER
     def find_network_ip(self, value: str) -> str:
-        """A floating address, by its id or by itself."""
+        """Return a floating address, by its id or by itself."""
         found = self.clients.client('neutron').list_floatingips(
             **{'id' if service.looks_like_uuid(value) else 'floating_ip_address': value})['floatingips']
         if not found:

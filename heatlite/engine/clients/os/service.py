@@ -80,7 +80,8 @@ class ServicePlugin(StatusPlugin[R]):
 
     def _find(self, entity: str, path: str, key: str, plural: str, wanted: object, *, field: str = 'id',
               filters: Mapping[str, object] | None = None) -> str:
-        """The id of what has the id or the name `wanted`. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
+        """Return the id of what has the id or the name `wanted`. Raises EntityNotFound,
+        PhysicalResourceNameAmbiguity."""
         if not wanted:                      # no name of things without one
             raise exception.EntityNotFound(entity=entity, name=wanted)
         found = self._got(f'{path}/{wanted}', key)
@@ -92,12 +93,12 @@ class ServicePlugin(StatusPlugin[R]):
 
 
 def status_of(error: BaseException) -> int | None:
-    """The status of a service's error; ours have other meanings."""
+    """Return the status of a service's error; ours have other meanings."""
     return None if isinstance(error, exception.HeatException) else http.status_of(error)
 
 
 def the_only_one(entity: str, wanted: object, found: Sequence[T]) -> T:
-    """Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
+    """Return the only one of `found`. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
     if not found:
         raise exception.EntityNotFound(entity=entity, name=wanted)
     if len(found) > 1:

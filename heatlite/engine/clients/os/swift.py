@@ -48,7 +48,7 @@ class StoredSignal:
     content: bytes
 
     def details(self) -> object:
-        """The JSON; an empty map if nothing was sent. Raises ValueError."""
+        """Return the JSON; an empty map if nothing was sent. Raises ValueError."""
         return json.loads(self.content) if self.content.strip() else {}
 
 
@@ -129,7 +129,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return bool(TEMP_URL_PATH.match(path)) and all(path.split('/', 4)[1:])
 
     def _key(self) -> str:
-        """The account's key for such URLs; made when there is none."""
+        """Return the account's key for such URLs; made when there is none."""
         client = self.client()
         key = client.head_account().get(KEY_HEADER)
         if not key:
@@ -150,7 +150,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return f'{endpoint.scheme}://{endpoint.netloc}{path}?temp_url_sig={signature}&temp_url_expires={expires}'
 
     def _digest(self) -> str:
-        """The best hash the cluster takes: sha1 is refused by new ones, old ones know nothing else."""
+        """Return the best hash the cluster takes: sha1 is refused by new ones, old ones know nothing else."""
         try:
             endpoint = urlsplit(self.client().url)
             found = self.client().http.get(f'{endpoint.scheme}://{endpoint.netloc}/info').json()
@@ -160,7 +160,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return next((name for name in ('sha256', 'sha512', 'sha1') if name in allowed), 'sha1')
 
     def get_signal_url(self, container_name: str, obj_name: str, timeout: float | None = None) -> str:
-        """A URL to PUT signals to; the object is there from the start, so that polling finds it."""
+        """Return a URL to PUT signals to; the object is there from the start, so that polling finds it."""
         client = self.client()
         client.put_container(container_name, {'x-versions-location': container_name})
         url = self.get_temp_url(container_name, obj_name, timeout)
@@ -168,7 +168,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return url
 
     def signals(self, container: str, name: str, with_versions: bool = True) -> Iterator[StoredSignal]:
-        """What was put to the URL of an object, oldest first: with `with_versions` the former contents, which the
+        """Yield what was put to the URL of an object, oldest first: with `with_versions` the former contents, which the
         service keeps as versions of the object, at most MOST_VERSIONS; then its content. Nothing without an object.
 
         The object is read before its versions are listed: what replaces it meanwhile comes next time. Raises
@@ -209,12 +209,12 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return [(entry['name'], _moment(entry['name'].removeprefix(prefix))) for entry in entries]
 
     def delete_version(self, container: str, name: str) -> None:
-        """Deletes one version of an object, by its own name. Gone already is fine."""
+        """Delete one version of an object, by its own name. Gone already is fine."""
         with self.ignore_not_found:
             self.client().delete_object(container, name)
 
     def delete_versions(self, container: str, name: str) -> None:
-        """Deletes an object with its older versions, of which each deletion brings the next one back, and then the
+        """Delete an object with its older versions, of which each deletion brings the next one back, and then the
         container, if it is empty. What is not there is fine; after MOST_VERSIONS the rest is left."""
         client = self.client()
         with self.ignore_not_found:
@@ -226,7 +226,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
     # --- reading ------------------------------------------------------------------------------------------
 
     def parse_last_modified(self, lm: str) -> datetime:
-        """A Last-Modified header as UTC without zone."""
+        """Return a Last-Modified header as UTC without zone."""
         return parsedate_to_datetime(lm).astimezone(UTC).replace(tzinfo=None)
 
     def get_files_from_container(self, files_container: str, files_to_skip: Collection[str] | None = None
@@ -255,7 +255,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
 
 
 def _moment(timestamp: str) -> str:
-    """The time of an object in one form: services write it with different digits in headers and in names."""
+    """Return the time of an object in one form: services write it with different digits in headers and in names."""
     seconds, _point, fraction = timestamp.partition('.')
     return f'{int(seconds):010d}.{fraction[:5]:0<5}'
 

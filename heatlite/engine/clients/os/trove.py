@@ -43,7 +43,7 @@ class TroveClientPlugin(service.ServicePlugin[DatabaseClient]):
 
     @shared.MEMOIZE_FINDER
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
-        """Raises EntityNotFound."""
+        """Return the id of a flavor. Raises EntityNotFound."""
         found = self._got(f'/flavors/{flavor}', 'flavor')
         if found is not None:
             return str(found['id'])
@@ -54,7 +54,7 @@ class TroveClientPlugin(service.ServicePlugin[DatabaseClient]):
 
     def validate_datastore(self, datastore_type: str | None, datastore_version: str | None, ds_type_key: str,
                            ds_version_key: str) -> None:
-        """Raises StackValidationFailed unless both, or none, are given and known."""
+        """Raise StackValidationFailed unless both, or none, are given and known."""
         if not datastore_type:
             if datastore_version:
                 raise exception.StackValidationFailed(message=_(

@@ -37,7 +37,7 @@ class Queue:
         self._http.delete(self._path())
 
     def exists(self) -> bool:
-        """Searches the list: version 2 of the API answers for every name as if there was a queue."""
+        """Search the list: version 2 of the API answers for every name as if there was a queue."""
         queues = Collection(self, '/queues', None, 'queues')
         return any(each.name == self.name for each in queues.list(name=self.name))
 
@@ -112,7 +112,7 @@ class ZaqarClientPlugin(service.ServicePlugin[MessageClient]):
         return found
 
     def create_for_tenant(self, tenant_id: str, token: str) -> MessageClient:
-        """A client in another project, with a token of it."""
+        """Return a client in another project, with a token of it."""
         from keystoneauth1 import token_endpoint
 
         auth = token_endpoint.Token(self._endpoint(), token)
@@ -122,7 +122,7 @@ class ZaqarClientPlugin(service.ServicePlugin[MessageClient]):
 
     def create_from_signed_url(self, project_id: str, paths: Iterable[str], expires: str, methods: Iterable[str],
                                signature: str) -> MessageClient:
-        """A client that may only do what the signature covers."""
+        """Return a client that may only do what the signature covers."""
         from keystoneauth1 import noauth
 
         base = self._endpoint()

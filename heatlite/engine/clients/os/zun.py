@@ -86,7 +86,7 @@ class ZunClientPlugin(service.ServicePlugin[ContainerClient]):
         return not port_id or port_id in self._ports(container_id)
 
     def check_active(self, container: collection.Entity) -> bool:
-        """Raises ResourceInError."""
+        """Return whether the container is active. Raises ResourceInError."""
         if container.status == 'Error':
             raise exception.ResourceInError(resource_status=container.status)
         return bool(container.status == 'Running')

@@ -27,7 +27,8 @@ class Things(Collection):
         return self._entity(self.http.post(self.path, json=self._wrapped(wanted)))
 
     def update(self, what: EntityOrId | None = None, **fields: Any) -> Entity | None:
-        """`what` is also taken under the name that the library gives it, as in `projects.update(project=...)`."""
+        """Update an entity; `what` is also taken under the name that the library gives it, as in
+        `projects.update(project=...)`."""
         what = what if what is not None else fields.pop(str(self.key), None)
         if what is None:
             raise TypeError(f'update() needs {self.key}')

@@ -109,7 +109,7 @@ class KeystoneClient:
     # --- trusts -------------------------------------------------------------------------------------------
 
     def create_trust_context(self) -> RequestContext:
-        """A copy of the context that carries a new trust for the service user and no secrets of the caller.
+        """Return a copy of the context that carries a new trust for the service user and no secrets of the caller.
 
         A context that is one of a trust already is given back, unless trusts may be passed on.
         """
@@ -192,7 +192,8 @@ class KeystoneClient:
         return str(found[0].id)
 
     def create_stack_domain_project(self, project_id: str) -> str:
-        """A project named after the stack, for the users inside it. `project_id`: `<project>-<stack>` or the stack.
+        """Return a project named after the stack, for the users inside it. `project_id`: `<project>-<stack>` or the
+        stack.
 
         The caller's own project without a domain.
         """
@@ -228,7 +229,7 @@ class KeystoneClient:
         return self._create_user(self.client, username, password, self.context.cloud_project_id)
 
     def create_stack_domain_user(self, username: str, project_id: str, password: str | None = None) -> str:
-        """The id of a user in the domain of stacks with the role for one project."""
+        """Return the id of a user in the domain of stacks with the role for one project."""
         if not self.stack_domain_is_configured:
             return self.create_stack_user(username, password or '')
         return self._create_user(self.domain_admin_client, username, password, project_id,
@@ -261,7 +262,7 @@ class KeystoneClient:
         return str(made.id)
 
     def _user_in_domain(self, user_id: str, project_id: str | None, action: str) -> IdentityClient:
-        """The client that may act on a user. Raises ValueError for a user of another domain or project."""
+        """Return the client that may act on a user. Raises ValueError for a user of another domain or project."""
         client = self.domain_admin_client
         user = client.users.get(user_id)
         if user.domain_id != self.stack_domain_id or getattr(user, 'default_project_id', None) != project_id:
@@ -286,7 +287,7 @@ class KeystoneClient:
             LOG.debug('User %s is gone', user_id)
 
     def stack_domain_user_token(self, user_id: str, project_id: str, password: str) -> str:
-        """A token of such a user."""
+        """Return a token of such a user."""
         auth = v3.Password(auth_url=self.v3_endpoint, user_id=user_id, password=password, project_id=project_id)
         return str(auth.get_token(self._session_of(auth)))
 
@@ -372,7 +373,7 @@ __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
 
 
 def _access(session: keystone_session.Session) -> AccessInfo:
-    """What Keystone says of the login of a session."""
+    """Return what Keystone says of the login of a session."""
     # All that are used have it, though their base has not.
     ask: Callable[[keystone_session.Session], AccessInfo] = getattr(session.auth, 'get_access')  # noqa: B009
     return ask(session)
@@ -390,7 +391,7 @@ def _own_access(session: keystone_session.Session, options: str, check: str) -> 
 
 
 def _deleted(collection: Collection, what: str) -> None:
-    """Deletes it; raises as the last try. A Keystone that answers several requests at once takes the scope of another
+    """Delete it; raise as the last try. A Keystone that answers several requests at once takes the scope of another
     one for that of this one at times ("requires a scope of project, request was made with domain scope"): the same
     request is fine a moment later, and what is left would stay for ever."""
     for tries_left in reversed(range(TRIES)):

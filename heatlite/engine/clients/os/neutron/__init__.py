@@ -40,7 +40,8 @@ class NoMatch(exception.EntityNotFound):
 
 
 def _is_over_quota(error: BaseException) -> bool:
-    """An error of our client, or of python-neutronclient, which a plug-in may use by itself."""
+    """Return whether an error says that a quota is used up: one of our client, or of python-neutronclient, which a
+    plug-in may use by itself."""
     reported = http.reported_name(getattr(error, 'response', None))
     return reported == 'OverQuota' or any(kind.__name__ == 'OverQuotaClient' for kind in type(error).__mro__)
 
@@ -81,7 +82,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
     @shared.MEMOIZE_FINDER
     def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str | None,
                                       cmd_resource: str | None = None) -> str:
-        """Raises EntityNotFound, NoUniqueMatch."""
+        """Return the id of an object. Raises EntityNotFound, NoUniqueMatch."""
         thing = cmd_resource or self.res_cmdres_mapping.get(resource, resource)
         if not name_or_id:                  # no name of things without one
             raise _no_match(thing, name_or_id)
@@ -176,7 +177,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
         return bool(status == 'ACTIVE')
 
     def resolve_ext_resource(self, resource: str, name_or_id: str) -> str:
-        """Raises EntityNotFound, NoUniqueMatch."""
+        """Return the id of an object. Raises EntityNotFound, NoUniqueMatch."""
         plural = plural_of(resource)
         entries = self.client().get(path_of(plural))[key_of(plural)] if name_or_id else []
         for field in ('id', 'name'):
