@@ -41,7 +41,7 @@ def templates_in(folder: Path) -> list[Path]:
 
 def check(template_file: str, environment_files: Sequence[str] = (), parameters: Mapping[str, str] | None = None, *,
           notes: bool = False, reading: FileReader | None = None) -> list[LintFinding]:
-    """Findings, in order. Raises OSError when the template or an environment file cannot be read.
+    """Return findings, in order. Raises OSError when the template or an environment file cannot be read.
 
     `notes`: includes what only the cloud can check. `reading`: has the texts of the files afterwards.
     """
@@ -51,7 +51,7 @@ def check(template_file: str, environment_files: Sequence[str] = (), parameters:
 
 
 def check_environment(environment_file: str, *, reading: FileReader | None = None) -> list[LintFinding]:
-    """Findings in an environment file by itself, and in the templates of its registry. Raises OSError."""
+    """Return findings in an environment file by itself, and in the templates of its registry. Raises OSError."""
     reading = reading or FileReader()
     try:
         sections = reading.environment([environment_file], EMPTY_TEMPLATE)

@@ -32,7 +32,8 @@ class UnknownName(exception.HeatException):
 
 
 def explain(name: str) -> str:
-    """The text about a type, one of its properties (nested ones after further dots) or attributes. Raises Unknown."""
+    """Return the text about a type, one of its properties (nested ones after further dots) or attributes. Raises
+    Unknown."""
     type_name, _dot, rest = name.partition('.')
     if type_name not in set(packed.names()):
         raise _unknown(_('There is no resource type "%s"') % type_name, type_name, packed.names())
@@ -81,7 +82,7 @@ def _member(type_name: str, path: list[str]) -> Iterator[str]:
 
 
 def about(schema: Schema, type_name: str, path: list[str]) -> Iterator[str]:
-    """Description, type, default, constraints, behaviour of updates, and names inside."""
+    """Yield description, type, default, constraints, behaviour of updates, and names inside."""
     if schema.description:
         yield from (schema.description, '')
     yield f'{_("Type")}: {kind(schema)}'
@@ -112,7 +113,7 @@ def _attribute(type_name: str, name: str, body: packed.AttributeFacts) -> Iterat
 
 
 def find(schemas: Mapping[str, Schema], path: list[str]) -> Schema | None:
-    """The schema of a property; the names after the first are those inside maps and inside maps of lists."""
+    """Return the schema of a property; the names after the first are those inside maps and inside maps of lists."""
     found: Schema | None = None
     for name in path:
         found = schemas.get(name)
@@ -123,7 +124,7 @@ def find(schemas: Mapping[str, Schema], path: list[str]) -> Schema | None:
 
 
 def inner(schema: Schema | None) -> Mapping[str, Schema]:
-    """The properties inside a map, or inside the maps of a list; empty for other types."""
+    """Return the properties inside a map, or inside the maps of a list; empty for other types."""
     while schema is not None and schema.type == Schema.LIST:
         schema = schema.of_items
     return schema.of_children if schema is not None else {}
@@ -154,7 +155,7 @@ def example(type_name: str, *names: str) -> Iterator[str]:
 
 
 def value_of(schema: Schema) -> object:
-    """A value of the right form that satisfies all constraints but patterns and those that ask a service."""
+    """Return a value of the right form that satisfies all constraints but patterns and those that ask a service."""
     if schema.default not in (None, '', [], {}):
         return schema.default
     if schema.type == Schema.LIST:

@@ -49,14 +49,15 @@ Writer = Callable[[Sequence[LintFinding], Texts, TextIO], None]
 
 
 def write_text(findings: Sequence[LintFinding], texts: Texts, stream: TextIO) -> None:
-    """Writes each finding with its source line."""
+    """Write each finding with its source line."""
     for finding in findings:
         write_short([finding], texts, stream)
         stream.writelines(f'{line}\n' for line in excerpt(finding, texts.get(finding.file, '')))
 
 
 def excerpt(finding: LintFinding, text: str) -> list[str]:
-    """The source line of a finding and a caret below its column; empty if the message quotes the source itself."""
+    """Return the source line of a finding and a caret below its column; empty if the message quotes the source
+    itself."""
     if finding.line is None or finding.column is None or '\n' in finding.message:
         return []
     lines = text.split('\n')
@@ -70,7 +71,7 @@ def excerpt(finding: LintFinding, text: str) -> list[str]:
 
 
 def write_short(findings: Sequence[LintFinding], _texts: Texts, stream: TextIO) -> None:
-    """Writes one line for each finding, as compilers do."""
+    """Write one line for each finding, as compilers do."""
     for finding in findings:
         print(f'{finding.place}: {finding.level}: {finding.text} [{finding.rule}]', file=stream)
 
@@ -82,7 +83,7 @@ def write_json(findings: Sequence[LintFinding], _texts: Texts, stream: TextIO) -
 
 
 def write_sarif(findings: Sequence[LintFinding], _texts: Texts, stream: TextIO) -> None:
-    """Writes SARIF 2.1.0, for code hosts and editors."""
+    """Write SARIF 2.1.0, for code hosts and editors."""
     results = [{
         'ruleId': finding.rule, 'level': finding.level, 'message': {'text': finding.text},
         'locations': [{'physicalLocation': {

@@ -26,7 +26,7 @@ Json = dict[str, object]
 
 
 def document() -> Json:
-    """The schema. It is made from the facts of types, in about a second."""
+    """Return the schema. It is made from the facts of types, in about a second."""
     names = [name for name in packed.names() if not packed.facts(name)['support_status'].get('hidden')]
     return {
         '$schema': DIALECT, 'title': 'Heat Orchestration Template', 'type': 'object',
@@ -71,7 +71,7 @@ def _with_properties(name: str) -> Json:
 
 
 def _required(name: str) -> list[str]:
-    """Required properties, except those that a translation may fill from another one."""
+    """Return required properties, except those that a translation may fill from another one."""
     rules = packed.facts(name).get('translation_rules', ())
     filled = {str(rule['path'][0]) for rule in rules}
     return [key for key, schema in packed.properties(name).items()
@@ -79,7 +79,7 @@ def _required(name: str) -> list[str]:
 
 
 def properties_of(name: str) -> Json:
-    """The schema of the map of properties of one type."""
+    """Return the schema of the map of properties of one type."""
     if name == ANYTHING:
         return {'type': 'object'}
     described = packed.facts(name).get('description')
@@ -91,7 +91,7 @@ def properties_of(name: str) -> Json:
 
 
 def of_property(schema: Schema) -> Json:
-    """The schema of one value: a function, null, or what is converted to the property's type."""
+    """Return the schema of one value: a function, null, or what is converted to the property's type."""
     found: Json = {'description': schema.description} if schema.description else {}
     if schema.support_status.status == 'DEPRECATED':
         found['deprecated'] = True

@@ -33,7 +33,7 @@ RULES: Final = ((exception.RequestLimitExceeded, rules.LIMIT), (exception.Invali
 
 
 def rule_of(error: Exception, otherwise: str) -> str:
-    """The rule of an error that ends the reading of a file."""
+    """Return the rule of an error that ends the reading of a file."""
     return next((rule for kind, rule in RULES if isinstance(error, kind)), otherwise)
 
 
@@ -56,7 +56,7 @@ class FileReader:
         self.last = ''
 
     def template(self, url: str, name: str | None = None) -> Template:
-        """Reads the template at a URL and all files it uses. Raises DocumentError, OSError, HeatException."""
+        """Read the template at a URL and all files it uses. Raises DocumentError, OSError, HeatException."""
         text = self._text(url, name)
         document = templates.parse(text, self.names[url], LIMITS)
         self.templates.pop(url, None)
@@ -66,7 +66,7 @@ class FileReader:
         return template
 
     def failed(self, error: Exception, otherwise: str = rules.ENVIRONMENT) -> LintFinding:
-        """The finding for an error that ended the reading of the last file."""
+        """Return the finding for an error that ended the reading of the last file."""
         line, column = getattr(error, 'line', None), getattr(error, 'column', None)
         rule = rule_of(error, otherwise)
         if rule == rules.VERSION:
@@ -101,7 +101,7 @@ class FileReader:
         return value
 
     def _use(self, url: str, path: tuple[str | int, ...], *, is_template: bool) -> str:
-        """Reads a file that the last one names at `path`. Returns its URL."""
+        """Read a file that the last one names at `path`. Returns its URL."""
         if urlparse(url).scheme in REMOTE:
             self.remote.add(url)
             return url
@@ -122,7 +122,7 @@ class FileReader:
         return url
 
     def _not_read(self, error: OSError, asking: str, path: tuple[str | int, ...]) -> LintFinding:
-        """The finding for a file that the file `asking` names at `path`."""
+        """Return the finding for a file that the file `asking` names at `path`."""
         line, column = Positions(self.texts[asking]).find(path) or (None, None)
         return LintFinding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
 
@@ -138,7 +138,7 @@ class FileReader:
 
     def environment(self, names: Sequence[str], template: Template,
                     parameters: Mapping[str, object] | None = None) -> dict[str, object]:
-        """Reads all environment files and merges their sections, and `parameters`, as the service does."""
+        """Read all environment files and merge their sections, and `parameters`, as the service does."""
         texts = {}
         for name in names:
             url = Path(name).absolute().as_uri()
@@ -177,6 +177,6 @@ def _path_of(url: str) -> str:
 
 
 def _shown(path: str) -> str:
-    """A path relative to the working directory, if it is below."""
+    """Return a path relative to the working directory, if it is below."""
     here = Path.cwd()
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path

@@ -76,7 +76,7 @@ class SuiteRunner:
     timeout: float = 60.0
 
     def run(self, suite: Suite, case: Case) -> SuiteResult:
-        """Runs one test up to its first failed step, and deletes its stack."""
+        """Run one test up to its first failed step, and delete its stack."""
         begun = time.monotonic()
         failures: tuple[FailedExpectation, ...] = ()
         for step in case.steps:
@@ -130,7 +130,7 @@ class SuiteRunner:
         yield from self._unhit(suite, step)
 
     def _unhit(self, suite: Suite, step: SuiteStep) -> Iterator[FailedExpectation]:
-        """A fault that met no call would make a test pass that shows nothing."""
+        """Find faults that met no call: such a fault would make a test pass that shows nothing."""
         for number, fault in enumerate(self.cloud('GET', 'faults').get('faults', ())):
             if not fault['hits']:
                 yield FailedExpectation(suite.place((*step.path, 'faults', number)), _('the fault met no call'))
@@ -138,7 +138,7 @@ class SuiteRunner:
     @staticmethod
     def _differences(suite: Suite, step: SuiteStep, what: Expected,
                      found: Mapping[str, object]) -> Iterator[FailedExpectation]:
-        """Compares expected values. A plan must have nothing else; of other things only the named ones count."""
+        """Compare expected values. A plan must have nothing else; of other things only the named ones count."""
         wanted = step.body.get(what) or {}
         for name, value in wanted.items():
             if not _fits(value, found.get(name)):
@@ -166,7 +166,7 @@ class SuiteRunner:
             self._ask('POST', f'{stack}/actions', {action: None})
 
     def _planned(self, step: SuiteStep, body: Mapping[str, object]) -> dict[str, str]:
-        """Action by path of all resources that a plan changes."""
+        """Return action by path of all resources that a plan changes."""
         if step.action == 'create':
             made = self._ask('POST', '/plans', {'stack_name': STACK, **body})
         else:
@@ -177,7 +177,7 @@ class SuiteRunner:
         return {'/'.join(change['path']): change['action'] for change in plan['changes'] if change['action'] != 'none'}
 
     def _stack(self) -> str:
-        """The path of the stack. Raises RequestRefused."""
+        """Return the path of the stack. Raises RequestRefused."""
         return f'/stacks/{STACK}/{self._ask("GET", f"/stacks/{STACK}")["stack"]["id"]}'
 
     def _resources(self) -> dict[str, str]:
@@ -188,7 +188,8 @@ class SuiteRunner:
         return {each['resource_name']: each['resource_status'] for each in found}
 
     def _finished(self) -> ShownStack:
-        """The stack, once nothing is in progress; a deleted one has the status DELETE_COMPLETE. Raises TimeoutError."""
+        """Return the stack, once nothing is in progress; a deleted one has the status DELETE_COMPLETE. Raises
+        TimeoutError."""
         deadline = time.monotonic() + self.timeout
         while True:
             stack = self._shown()
@@ -200,7 +201,7 @@ class SuiteRunner:
             time.sleep(PAUSE)
 
     def _shown(self) -> ShownStack:
-        """The stack as it is now; a deleted one has the status DELETE_COMPLETE."""
+        """Return the stack as it is now; a deleted one has the status DELETE_COMPLETE."""
         try:
             stack: ShownStack = self._ask('GET', f'/stacks/{STACK}')['stack']
         except RequestRefused:
@@ -208,7 +209,7 @@ class SuiteRunner:
         return stack
 
     def _clean(self) -> None:
-        """Deletes the stack of a test. Raises TimeoutError if it cannot be deleted."""
+        """Delete the stack of a test. Raises TimeoutError if it cannot be deleted."""
         try:
             self._act('delete', {})
         except RequestRefused:
@@ -244,7 +245,7 @@ class SuiteRunner:
 
 
 def _request(suite: Suite, step: SuiteStep) -> dict[str, object]:
-    """The body of a create or an update. Raises what `FileReader` raises."""
+    """Return the body of a create or an update. Raises what `FileReader` raises."""
     folder = Path(suite.file).parent
     name = str(folder / step.body['template']) if 'template' in step.body else suite.template
     reading = FileReader()

@@ -92,7 +92,7 @@ class Suite:
 
 
 def read(file: str) -> Suite:
-    """Raises WrongSuite, OSError."""
+    """Read a suite. Raises WrongSuite, OSError."""
     text = Path(file).read_text(encoding='utf-8')
     try:
         document = simple_parse(text, file, LIMITS)

@@ -50,7 +50,8 @@ def read(text: str) -> Suppressions:
 
 
 def apply(findings: Iterable[LintFinding], texts: dict[str, str]) -> list[LintFinding]:
-    """The findings that no comment disables, and one for each unknown rule in a comment. `texts`: by file name."""
+    """Return the findings that no comment disables, and one for each unknown rule in a comment. `texts`: by file
+    name."""
     known = {name: read(text) for name, text in texts.items() if 'heatlite-lint' in text}
     left = [finding for finding in findings if finding.file not in known or not known[finding.file].hides(finding)]
     return left + [
