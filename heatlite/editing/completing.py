@@ -65,7 +65,8 @@ class Completion:
 
 
 def complete(text: str, offset: int, current: Sequence[Outline] = ()) -> Completion:
-    """What may stand at an offset. `current`: outlines of this text and of earlier ones, for the names in them."""
+    """Return what may stand at an offset. `current`: outlines of this text and of earlier ones, for the names in
+    them."""
     cursor = cursors.at(text, offset)
     names = Names(text, cursor, current)
     before = text[cursor.line.start:offset]
@@ -97,7 +98,7 @@ class Names:
         return found if found[-1].tree.is_whole else [*found, *self._current[1:]]
 
     def declared(self, kind: str) -> list[tuple[str, Outline]]:
-        """The names of a kind, each with the first outline that has it."""
+        """Return the names of a kind, each with the first outline that has it."""
         found: dict[str, Outline] = {}
         for outline in self.outlines:
             for name in outline.declared(kind):
@@ -105,7 +106,7 @@ class Names:
         return list(found.items())
 
     def owner(self, resource: str) -> Outline:
-        """The outline that knows the type of a resource."""
+        """Return the outline that knows the type of a resource."""
         return next((outline for outline in self.outlines if outline.type_of(resource) is not None), self.outlines[0])
 
 
@@ -209,7 +210,7 @@ def _values(found: Meaning, outline: Outline, names: Names) -> Iterator[Item]:
 
 
 def of_schema(schema: Schema) -> Iterator[Item]:
-    """The allowed values of a property; those of booleans."""
+    """Yield the allowed values of a property; those of booleans."""
     if schema.type == Schema.BOOLEAN:
         yield from (Item(word, ItemKind.VALUE, word, rank=FIRST) for word in BOOLEANS)
     for constraint in schema.constraints:

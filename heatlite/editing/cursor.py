@@ -48,14 +48,14 @@ class TextCursor:
 
 
 def at(text: str, offset: int) -> TextCursor:
-    """Reads only the lines around an offset that its path depends on, or the whole text where that is not enough."""
+    """Read only the lines around an offset that its path depends on, or the whole text where that is not enough."""
     cursor = _at(text, offset, *_excerpt(text, offset))
     return cursor if cursor.contexts else _at(text, offset, text, 0)
 
 
 def _excerpt(text: str, offset: int) -> tuple[str, int]:
-    """The line with an offset, the lines above it that are indented less or as much as those below them, and those
-    after it that are indented as much; and by how much the offset is less in it.
+    """Return the line with an offset, the lines above it that are indented less or as much as those below them, and
+    those after it that are indented as much; and by how much the offset is less in it.
     """
     start = text.rfind('\n', 0, offset) + 1
     end = text.find('\n', offset)

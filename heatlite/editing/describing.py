@@ -19,7 +19,7 @@ LONGEST_VALUE = 200                     # characters of a default that is shown
 
 
 def of_type(name: str) -> str:
-    """The description of a built-in type, its required properties and its attributes."""
+    """Return the description of a built-in type, its required properties and its attributes."""
     facts = packed.facts(name)
     lines = [f'**{name}**', '', facts.get('description') or '', *status(facts['support_status'])]
     required = [key for key, schema in packed.properties(name).items() if schema.required]
@@ -61,7 +61,8 @@ def of_function(outline: Outline, name: str) -> str:
 
 
 def of_declared(outline: Outline, kind: str, name: str) -> str:
-    """A parameter with what its definition says, a resource with its type, a condition or output as it is written."""
+    """Return a parameter with what its definition says, a resource with its type, a condition or output as it is
+    written."""
     node = outline.declared(kind).get(name)
     if node is None:
         return ''
@@ -78,12 +79,12 @@ def of_declared(outline: Outline, kind: str, name: str) -> str:
 
 
 def shown(outline: Outline, node: DocumentNode) -> str:
-    """The text of a node, shortened."""
+    """Return the text of a node, shortened."""
     text: str = outline.text[node.start:node.end]
     return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]} ...'
 
 
 def example(schema: Schema) -> str:
-    """A value of the right form in one line of YAML."""
+    """Return a value of the right form in one line of YAML."""
     written: str = yaml.safe_dump(explaining.value_of(schema), default_flow_style=True, width=10_000)
     return written.strip().removesuffix('...').strip()

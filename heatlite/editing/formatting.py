@@ -28,7 +28,7 @@ class _Unfit(Exception):
 
 
 def edits(text: str, width: int = 2) -> list[Edit]:
-    """The edits that format a text, one for each line that changes; none for a text that cannot be read.
+    """Return the edits that format a text, one for each line that changes; none for a text that cannot be read.
 
     `width`: spaces of one level of indentation.
     """
@@ -50,14 +50,14 @@ def edits(text: str, width: int = 2) -> list[Edit]:
 
 
 def applied(text: str, changes: list[Edit]) -> str:
-    """The text after edits, which do not overlap."""
+    """Return the text after edits, which do not overlap."""
     for edit in sorted(changes, key=lambda edit: edit.span.start, reverse=True):
         text = text[:edit.span.start] + edit.text + text[edit.span.end:]
     return text
 
 
 def _events(text: str) -> list[tuple[object, ...]] | None:
-    """What a text says, without places and comments; None if it cannot be read."""
+    """Return what a text says, without places and comments; None if it cannot be read."""
     parser = yaml.CSafeLoader(text)
     found = []
     try:
@@ -194,7 +194,7 @@ class _Layout:
             yield line.start + column, item
 
     def _start(self, node: DocumentNode) -> int:
-        """The first key, or the first dash."""
+        """Return the first key, or the first dash."""
         if node.kind == MAP:
             return node.entries[0][0].start
         if self.text[node.start:node.start + 1] != '-':
@@ -211,7 +211,7 @@ def _is_block(node: DocumentNode) -> bool:
 
 
 def _smallest(line: TextSpan, old: str, new: str) -> Iterator[Edit]:
-    """The edits of the beginning and of the end of a line."""
+    """Yield the edits of the beginning and of the end of a line."""
     old_indent, new_indent = len(old) - len(old.lstrip(' ')), len(new) - len(new.lstrip(' '))
     if new.strip(BLANKS) and old_indent != new_indent:
         yield Edit(TextSpan(line.start, line.start + old_indent), ' ' * new_indent)

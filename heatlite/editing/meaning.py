@@ -62,7 +62,8 @@ class Meaning:
 
 
 def built_in(name: str | None) -> str | None:
-    """The name of the built-in type that a name stands for; None for templates, types of plug-ins and wrong names."""
+    """Return the name of the built-in type that a name stands for; None for templates, types of plug-ins and wrong
+    names."""
     if name is None or is_template_name(name):
         return None
     try:
@@ -73,7 +74,7 @@ def built_in(name: str | None) -> str | None:
 
 
 def of(outline: Outline, path: Path, *, is_key: bool) -> Meaning:
-    """The meaning of the key, or of the value, at a path."""
+    """Return the meaning of the key, or of the value, at a path."""
     if not path:
         return Meaning(OTHER)
     if len(path) == 1:
@@ -173,12 +174,13 @@ def _property(outline: Outline, path: Path, begin: int, type_name: str | None, i
 
 
 def _names(path: Path) -> list[str]:
-    """The names of the properties on a path, without places in lists and without functions that choose a value."""
+    """Return the names of the properties on a path, without places in lists and without functions that choose a
+    value."""
     return [name for name in path if isinstance(name, str) and name not in TRANSPARENT]
 
 
 def _items(path: Path) -> list[Name]:
-    """The places in lists at the end of a path; those of a function that chooses are none."""
+    """Return the places in lists at the end of a path; those of a function that chooses are none."""
     found: list[Name] = []
     for place in range(len(path) - 1, 0, -1):
         if isinstance(path[place], int) and path[place - 1] not in TRANSPARENT:
@@ -191,7 +193,7 @@ def _items(path: Path) -> list[Name]:
 # --- functions ------------------------------------------------------------------------------------------------------
 
 def _in_call(outline: Outline, path: Path, is_key: bool) -> Meaning | None:
-    """The meaning of the name of a function, and of what is inside its argument; None outside of functions."""
+    """Return the meaning of the name of a function, and of what is inside its argument; None outside of functions."""
     for place in range(len(path) - 1, 1, -1):
         name = path[place]
         if not isinstance(name, str) or name not in outline.functions or not _is_call(outline, path[:place]):

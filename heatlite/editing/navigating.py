@@ -51,7 +51,8 @@ def references(outline: Outline, offset: int, *, with_declaration: bool = True) 
 
 
 def renamed_word(outline: Outline, offset: int) -> tuple[TextSpan, str] | None:
-    """The word that a rename at an offset replaces, without quotes, and its text; None if it is not declared here."""
+    """Return the word that a rename at an offset replaces, without quotes, and its text; None if it is not declared
+    here."""
     use = _renameable(outline, offset)
     if use is None:
         return None
@@ -60,7 +61,7 @@ def renamed_word(outline: Outline, offset: int) -> tuple[TextSpan, str] | None:
 
 
 def rename(outline: Outline, offset: int, name: str) -> list[Edit]:
-    """The edits that give another name to what is named at an offset. Raises NotRenamed."""
+    """Return the edits that give another name to what is named at an offset. Raises NotRenamed."""
     use = _renameable(outline, offset)
     if use is None:
         raise NotRenamed(why=_('There is nothing with a name that the document declares'))
@@ -80,7 +81,8 @@ def _renameable(outline: Outline, offset: int) -> Use | None:
 
 
 def written(name: str, like: DocumentNode) -> str:
-    """A name as a scalar of YAML, in the quotes of the scalar that it replaces; plain names that need them get some."""
+    """Return a name as a scalar of YAML, in the quotes of the scalar that it replaces; plain names that need them get
+    some."""
     if like.style == "'":
         return "'{}'".format(name.replace("'", "''"))
     if like.style == '"' or not PLAIN.fullmatch(name) or plain_value(name) != name:

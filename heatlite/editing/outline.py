@@ -75,12 +75,12 @@ class Outline:
         return ENVIRONMENT if is_environment else None
 
     def section(self, name: str) -> DocumentNode | None:
-        """The body of a section by its HOT name."""
+        """Return the body of a section by its HOT name."""
         key = self.edition.sections.get(name)
         return self.tree.at((key,)) if key is not None else None
 
     def section_of(self, key: object) -> str | None:
-        """The HOT name of the section with a key."""
+        """Return the HOT name of the section with a key."""
         return next((name for name, each in self.edition.sections.items() if each == key), None)
 
     def declared(self, kind: str) -> dict[str, DocumentNode]:
@@ -101,7 +101,7 @@ class Outline:
         return frozenset({*self.edition.usable, *self.edition.condition_functions})
 
     def type_of(self, resource: str) -> str | None:
-        """The type of a resource as the template names it."""
+        """Return the type of a resource as the template names it."""
         found = self.tree.child(self.declared(RESOURCE).get(resource), self.edition.keys.type)
         return found.name if found is not None else None
 
@@ -147,7 +147,7 @@ class Outline:
                 yield from self._names(each, PARAMETER)
 
     def _within(self, start: DocumentNode, is_condition: bool) -> Iterator[Use]:
-        """Yields the references of all functions inside a value. `is_condition`: the value is a condition."""
+        """Yield the references of all functions inside a value. `is_condition`: the value is a condition."""
         waiting = [(start, is_condition)]
         while waiting:
             node, is_condition = waiting.pop()
@@ -190,7 +190,7 @@ def _keys(node: DocumentNode | None) -> set[str]:
 
 
 def _edition(tree: DocumentTree) -> Edition:
-    """The version of the document; the newest of its format if it is wrong or missing."""
+    """Return the version of the document; the newest of its format if it is wrong or missing."""
     given = {key: value for key in VERSION_KEYS if (value := tree.text_at(key)) is not None}
     try:
         return versions.of(given)

@@ -34,7 +34,7 @@ SYMBOLS: Final = {
 
 
 def settings(given: object) -> EditorSettings:
-    """What a client sent as initialization options or as its configuration; what is wrong there is ignored."""
+    """Return what a client sent as initialization options or as its configuration; what is wrong there is ignored."""
     sent = given.get('heatlite', given) if isinstance(given, Mapping) else {}
     names, url = sent.get('environments'), sent.get('documentation')
     return EditorSettings(tuple(each for each in names if isinstance(each, str)) if isinstance(names, list) else (),

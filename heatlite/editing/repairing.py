@@ -29,7 +29,7 @@ class Repair:
 
 
 def repairs(outline: Outline, text: Text, diagnostic: EditorDiagnostic) -> list[Repair]:
-    """The repairs for a finding in this document; those for other files are offered there."""
+    """Return the repairs for a finding in this document; those for other files are offered there."""
     if diagnostic.elsewhere is not None:
         return []
     path = tuple([part for part in diagnostic.finding.path if isinstance(part, str | int)])
@@ -66,7 +66,7 @@ def _is_a_comment(outline: Outline, text: str, edit: Edit) -> bool:
 # --- properties -----------------------------------------------------------------------------------------------------
 
 def _missing(outline: Outline, path: Path) -> Iterator[Repair]:
-    """Inserts each required property that the map at a path does not have."""
+    """Insert each required property that the map at a path does not have."""
     schemas = meaning.of(outline, (*path, ''), is_key=True).schemas or {}
     around = outline.tree.at(path)
     given = {key.value for key, _value in around.entries} if around is not None else set()
@@ -78,7 +78,7 @@ def _missing(outline: Outline, path: Path) -> Iterator[Repair]:
 
 
 def _inserted(outline: Outline, path: Path, name: str, schema: Schema) -> Edit | None:
-    """The edit that adds a property to the map at a path, which may be missing or empty."""
+    """Return the edit that adds a property to the map at a path, which may be missing or empty."""
     node, key = outline.tree.at(path), outline.tree.key_at(path)
     is_json = outline.text.lstrip().startswith('{')
     entry = (f'{json.dumps(name)}: {json.dumps(explaining.value_of(schema))}' if is_json
@@ -111,7 +111,7 @@ def _into(text: str, node: DocumentNode, entry: str) -> Edit:
 
 
 def _after(text: str, offset: int, pad: str, entry: str) -> Edit:
-    """Inserts lines after the line with an offset, or at the offset if that begins a line."""
+    """Insert lines after the line with an offset, or at the offset if that begins a line."""
     if _column(text, offset) == 0 and offset:
         return Edit(TextSpan(offset, offset), f'{pad}{entry}\n')
     end = text.find('\n', offset)

@@ -70,7 +70,7 @@ class EditorServer(LanguageServer):
     # --- documents --------------------------------------------------------------------------------------------------
 
     def read(self, uri: str) -> OpenDocument | None:
-        """The current version of an open document."""
+        """Return the current version of an open document."""
         source = self.workspace.text_documents.get(unquote(uri)) or self.workspace.text_documents.get(uri)
         if source is None:
             return None
@@ -95,7 +95,7 @@ class EditorServer(LanguageServer):
         return Path(self.workspace.root_path or Path.cwd()).absolute()
 
     def _path(self, uri: str) -> Path:
-        """The absolute path of a document; one in the folder of the workspace for a document without a file."""
+        """Return the absolute path of a document; one in the folder of the workspace for a document without a file."""
         name = to_fs_path(uri)
         return Path(name).absolute() if name else self.root / (Path(unquote(urlparse(uri).path)).name or 'untitled')
 
@@ -118,7 +118,7 @@ class EditorServer(LanguageServer):
         self.settings = replace(wanted, environments=tuple(str(self.root / name) for name in wanted.environments))
 
     def check_soon(self, uri: str, pause: float = PAUSE) -> None:
-        """Checks a document after a pause, which begins again with each call."""
+        """Check a document after a pause, which begins again with each call."""
         waiting = self._waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
@@ -154,7 +154,7 @@ class EditorServer(LanguageServer):
 
 
 def make() -> EditorServer:
-    """The server with its features, not yet connected."""
+    """Return the server with its features, not yet connected."""
     server = EditorServer()
     _documents(server)
     _requests(server)
@@ -162,7 +162,7 @@ def make() -> EditorServer:
 
 
 def _documents(server: EditorServer) -> None:
-    """Registers what follows the documents and settings of the editor."""
+    """Register what follows the documents and settings of the editor."""
 
     @server.feature(types.INITIALIZE)
     def initialize(params: types.InitializeParams) -> None:
@@ -210,7 +210,8 @@ class _OfPlace(_OfDocument, Protocol):
 
 
 def _at(server: EditorServer, params: _OfPlace) -> Position | None:
-    """The document, its outline and the offset that a request is about; None for an unknown or too large document."""
+    """Return the document, its outline and the offset that a request is about; None for an unknown or too large
+    document."""
     document = server.read(params.text_document.uri)
     if document is None or document.outline is None:
         return None
@@ -223,7 +224,7 @@ def _whole(server: EditorServer, params: _OfDocument) -> tuple[OpenDocument, Out
 
 
 def _requests(server: EditorServer) -> None:
-    """Registers the requests of the editor."""
+    """Register the requests of the editor."""
     for register in (_writing, _names, _shape):
         register(server)
 

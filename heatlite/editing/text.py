@@ -54,11 +54,11 @@ class Text:
         return len(self._starts)
 
     def line_of(self, offset: int) -> int:
-        """The number of the line with an offset, from 0."""
+        """Return the number of the line with an offset, from 0."""
         return bisect.bisect_right(self._starts, offset) - 1
 
     def line(self, number: int) -> TextSpan:
-        """The line with a number, without its end."""
+        """Return the line with a number, without its end."""
         start = self._starts[number]
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
         return TextSpan(start, start + len(self.text[start:end].rstrip('\r\n')))
@@ -70,7 +70,7 @@ class Text:
         return number, self._before(number)[offset - self._starts[number]]
 
     def offset(self, number: int, units: int) -> int:
-        """The offset of a position; the end of the line or of the text if the position is behind it."""
+        """Return the offset of a position; the end of the line or of the text if the position is behind it."""
         if number >= len(self._starts):
             return len(self.text)
         line = self.line(number)
@@ -78,7 +78,7 @@ class Text:
         return min(line.start + place, line.end)
 
     def _before(self, number: int) -> Sequence[int]:
-        """The units before each character of a line, and before the next line; computed once for each line."""
+        """Return the units before each character of a line, and before the next line; computed once for each line."""
         found = self._counted.get(number)
         if found is None:
             start = self._starts[number]
@@ -89,7 +89,7 @@ class Text:
         return found
 
     def found_at(self, line: int, column: int) -> int:
-        """The offset of a place of the linter: a line of YAML and a column, both from 1."""
+        """Return the offset of a place of the linter: a line of YAML and a column, both from 1."""
         if line > len(self._yaml_starts):
             return len(self.text)
         start = self._yaml_starts[line - 1] + (line == 1 and self.text.startswith('\ufeff'))

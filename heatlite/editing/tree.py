@@ -132,7 +132,7 @@ class DocumentTree:
             stack[-1] = (around, None)
 
     def _close(self, stack: list[tuple[DocumentNode, DocumentNode | None]], event: yaml.Event) -> None:
-        """Ends the innermost open map or list: at its bracket, else after the last value in it."""
+        """End the innermost open map or list: at its bracket, else after the last value in it."""
         node, key = stack.pop()
         if key is not None:                         # the text breaks off before its value
             node.entries.append((key, DocumentNode(SCALAR, key.end, key.end)))
@@ -145,11 +145,11 @@ class DocumentTree:
     # --- looking up -----------------------------------------------------------------------------------------------
 
     def real(self, node: DocumentNode) -> DocumentNode:
-        """The node itself, or the one that an alias stands for."""
+        """Return the node itself, or the one that an alias stands for."""
         return self.anchors.get(node.value, node) if node.kind == ALIAS else node
 
     def entry(self, node: DocumentNode | None, name: str) -> tuple[DocumentNode, DocumentNode] | None:
-        """The last entry of a map with this key, also from a map that is merged into it."""
+        """Return the last entry of a map with this key, also from a map that is merged into it."""
         if node is None:
             return None
         node = self.real(node)
@@ -171,7 +171,7 @@ class DocumentTree:
         return self.real(items[name]) if name < len(items) else None
 
     def at(self, path: Path) -> DocumentNode | None:
-        """The value at a path, through aliases."""
+        """Return the value at a path, through aliases."""
         node = self.root
         for name in path:
             node = self.child(node, name)
@@ -180,12 +180,12 @@ class DocumentTree:
         return node
 
     def text_at(self, *path: Name) -> str | None:
-        """The text of the scalar at a path."""
+        """Return the text of the scalar at a path."""
         node = self.at(path)
         return node.name if node is not None else None
 
     def key_at(self, path: Path) -> DocumentNode | None:
-        """The key of the value at a path; the value itself in a list."""
+        """Return the key of the value at a path; the value itself in a list."""
         if not path:
             return self.root
         around, name = self.at(path[:-1]), path[-1]
@@ -195,7 +195,7 @@ class DocumentTree:
         return None if found is None else found[0]
 
     def find(self, offset: int) -> FoundNode | None:
-        """The innermost key or value that has an offset."""
+        """Return the innermost key or value that has an offset."""
         if self.root is None or not self.root.span.holds(offset):
             return None
         node: DocumentNode = self.root
