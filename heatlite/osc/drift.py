@@ -94,7 +94,7 @@ def _others(counted: Mapping[str, int]) -> str:
 
 
 def rows(found: ShownDrift) -> Iterable[Sequence[object]]:
-    """A row for each value that differs, and for each resource that is gone or cannot be read."""
+    """Yield a row for each value that differs, and for each resource that is gone or cannot be read."""
     for each in found['resources']:
         first = '/'.join(each['path']), each['type'], each['finding']
         for value in each['properties']:
