@@ -61,7 +61,7 @@ class Metric:
 
     @classmethod
     def of(cls, namespace: str, name: str, dimensions: Sequence[Sequence[str]]) -> Metric:
-        """Builds a metric from dimensions in any order. Raises HTTPBadRequest for one that is too long."""
+        """Build a metric from dimensions in any order. Raises HTTPBadRequest for one that is too long."""
         for what, text in (('Namespace', namespace), ('MetricName', name)):
             _check_text(what, text)
         if len(dimensions) > MOST_DIMENSIONS:
@@ -133,7 +133,7 @@ class Datapoint:
 
     @classmethod
     def from_json(cls, namespace: str, values: Mapping[str, Any]) -> Datapoint:
-        """Builds a datapoint from its form in messages (rpc.messages.PutMetricData). Raises HTTPBadRequest."""
+        """Build a datapoint from its form in messages (rpc.messages.PutMetricData). Raises HTTPBadRequest."""
         metric = Metric.of(namespace, values.get('name', ''), values.get('dimensions') or ())
         numbers = [values.get(name) for name in ('samples', 'total', 'smallest', 'largest')]
         for number in numbers:
@@ -200,7 +200,7 @@ class AlarmRule:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> AlarmRule:
-        """Builds a rule from `to_json` or from a message, and checks it. Raises HTTPBadRequest."""
+        """Build a rule from `to_json` or from a message, and check it. Raises HTTPBadRequest."""
         known = {each.name for each in fields(cls)} - {'metric'}
         given = {name: value for name, value in values.items() if name in known}
         for name in ACTIONS:
@@ -218,7 +218,7 @@ class AlarmRule:
 
     @classmethod
     def stored(cls, values: Mapping[str, Any]) -> AlarmRule:
-        """Builds a rule from `to_json`, unchecked: it was checked before it was stored."""
+        """Build a rule from `to_json`, unchecked: it was checked before it was stored."""
         given = dict(values)
         metric = Metric(given.pop('namespace'), given.pop('name'),
                         tuple([(name, value) for name, value in given.pop('dimensions')]))
@@ -227,7 +227,7 @@ class AlarmRule:
         return cls(metric, **document_parts.known_fields(cls, given))
 
     def check(self) -> None:
-        """Raises HTTPBadRequest that names what is wrong."""
+        """Raise HTTPBadRequest that names what is wrong."""
         for what, value, known in (('Statistic', self.statistic, STATISTICS),
                                    ('ComparisonOperator', self.comparison, COMPARISONS),
                                    ('TreatMissingData', self.missing, TREATMENTS)):
@@ -263,7 +263,7 @@ REQUIRED: Final = ('statistic', 'period', 'evaluation_periods', 'comparison', 't
 
 
 def check_period(period: object) -> None:
-    """Raises HTTPBadRequest unless it is 10, 20, 30 or a multiple of 60 up to a day, in seconds."""
+    """Raise HTTPBadRequest unless it is 10, 20, 30 or a multiple of 60 up to a day, in seconds."""
     if (not isinstance(period, int) or isinstance(period, bool) or period <= 0 or period > LONGEST_PERIOD
             or (period not in SHORT_PERIODS and period % MINUTE)):
         raise exception.HTTPBadRequest(
@@ -282,13 +282,13 @@ class AlarmVerdict:
 
 
 def last_period(now: float, period: int, delay: float) -> int:
-    """The end of the newest period that was complete `delay` seconds ago, in seconds since 1970."""
+    """Return the end of the newest period that was complete `delay` seconds ago, in seconds since 1970."""
     return math.floor((now - delay) / period) * period
 
 
 def next_period(evaluated: int, now: float, period: int, delay: float, most: float) -> int:
-    """The end of the period that is to be evaluated after the one that ended at `evaluated`; not after it if there is
-    none yet. Periods that ended more than `most` seconds before the newest one are skipped."""
+    """Return the end of the period that is to be evaluated after the one that ended at `evaluated`; not after it if
+    there is none yet. Periods that ended more than `most` seconds before the newest one are skipped."""
     newest = last_period(now, period, delay)
     return min(newest, max(evaluated + period, newest - math.floor(most / period) * period))
 

@@ -44,8 +44,8 @@ class Hold:
 
 
 def quotas(totals: Totals, limits: Mapping[Meter, Limit]) -> Iterator[PlanFinding]:
-    """What the plan adds must fit beside what is used. An old object of a replacement exists beside the new one; what
-    is deleted may be freed before or after."""
+    """Check that what the plan adds fits beside what is used. An old object of a replacement exists beside the new one;
+    what is deleted may be freed before or after."""
     for meter, limit in limits.items():
         added, freed = totals.added[meter], totals.freed[meter]
         if not added or limit.most == UNLIMITED or limit.used + added <= limit.most:
@@ -81,7 +81,7 @@ def dry_run(plan: Plan) -> Iterator[PlanFinding]:
 
 def images_fit(changes: Iterable[PlannedChange], flavors: Flavors,
                images: Mapping[str, Image]) -> Iterator[PlanFinding]:
-    """The flavor of a server must have the memory and the disk that its image needs. `images`: by id and name."""
+    """Check that the flavor of a server has the memory and the disk that its image needs. `images`: by id and name."""
     for change in changes:
         if change.after is None or not is_chosen(change):
             continue
@@ -117,7 +117,7 @@ def zones_exist(changes: Iterable[PlannedChange], zones: Mapping[str, Collection
 
 
 def volumes_grow(changes: Iterable[PlannedChange]) -> Iterator[PlanFinding]:
-    """A volume cannot be made smaller."""
+    """Check that no volume is made smaller."""
     for change in changes:
         if change.action is not PlanAction.UPDATE or change.before is None or change.after is None:
             continue
@@ -128,7 +128,7 @@ def volumes_grow(changes: Iterable[PlannedChange]) -> Iterator[PlanFinding]:
 
 
 def deletes_blocked(changes: Iterable[PlannedChange], holds: Iterable[Hold]) -> Iterator[PlanFinding]:
-    """What is deleted must not be in use outside the stack."""
+    """Check that what is deleted is not in use outside the stack."""
     by_id: dict[str, list[str]] = {}
     for hold in holds:
         by_id.setdefault(hold.object_id, []).append(hold.text)

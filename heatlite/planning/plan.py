@@ -213,13 +213,13 @@ class Permissions:
         return self.is_open or name in self.open or self.is_unnamed(name)
 
     def __or__(self, other: Permissions) -> Permissions:
-        """What either allows: a replaced resource has an old nested stack and a new one, under the same path."""
+        """Return what either allows: a replaced resource has an old nested stack and a new one, under the same path."""
         return Permissions({name: self.actions.get(name, frozenset()) | other.actions.get(name, frozenset())
                             for name in dict.fromkeys((*self.actions, *other.actions))}, self.open | other.open,
                            self.is_open or other.is_open, self.unnamed + other.unnamed)
 
     def when_rolled_back(self) -> Permissions:
-        """What a rollback may do: anything to the resources that the plan changes, and nothing to others."""
+        """Return what a rollback may do: anything to the resources that the plan changes, and nothing to others."""
         return replace(self, actions={name: actions and ANY_ACTION for name, actions in self.actions.items()})
 
     def to_json(self) -> PermissionsDocument:

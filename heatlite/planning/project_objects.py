@@ -38,7 +38,7 @@ def subnet(entry: Entry) -> FoundObject:
 
 
 def _addresses(entry: Entry) -> dict[str, object]:
-    """The gateway and the pools, unless they are what the service chooses."""
+    """Return the gateway and the pools, unless they are what the service chooses."""
     whole = ipaddress.ip_network(entry['cidr'])
     gateway = entry.get('gateway_ip')
     usual = whole[1] if whole.num_addresses > 2 else None
@@ -54,7 +54,7 @@ def _addresses(entry: Entry) -> dict[str, object]:
 
 
 def _usual_pools(whole: ipaddress.IPv4Network | ipaddress.IPv6Network, gateway: str | None) -> list[dict[str, str]]:
-    """The pools of a subnet that was made without any: all addresses but the gateway's."""
+    """Return the pools of a subnet that was made without any: all addresses but the gateway's."""
     if whole.num_addresses <= 2:
         return []
     first, last = int(whole[1]), int(whole[-1]) - (whole.version == 4)
@@ -79,7 +79,7 @@ def router(entry: Entry, networks: Iterable[str]) -> FoundObject:
 
 
 def interfaces(port: Entry, names: Mapping[str, str]) -> Iterator[FoundObject]:
-    """The interfaces that a port of a router is. `names`: id -> name of routers and subnets."""
+    """Yield the interfaces that a port of a router is. `names`: id -> name of routers and subnets."""
     for address in port['fixed_ips']:
         where, inside = port['device_id'], address['subnet_id']
         yield FoundObject('interface', f'{where}:subnet_id={inside}',
@@ -173,7 +173,7 @@ def volume(entry: Entry, networks: Iterable[str]) -> FoundObject:
 
 
 def attachment(volume: Entry, attached: Entry, server: str, networks: Iterable[str]) -> FoundObject:
-    """A volume in a server. `attached`: an entry of the volume's attachments; `server`: its name."""
+    """Return a volume in a server. `attached`: an entry of the volume's attachments; `server`: its name."""
     name = '_'.join(each for each in (server, volume.get('name') or '') if each)
     return FoundObject('attachment', str(attached.get('id') or volume['id']), name, _given({
         'instance_uuid': ObjectReference('server', attached['server_id']),
@@ -283,10 +283,10 @@ def _tags(entry: Entry) -> dict[str, object]:
 
 
 def _unless(usual: object, value: object) -> object:
-    """The value; None if it is the usual one."""
+    """Return the value; None if it is the usual one."""
     return None if value == usual else value
 
 
 def _given(properties: dict[str, object]) -> dict[str, object]:
-    """The properties that have a value; False and 0 are some."""
+    """Return the properties that have a value; False and 0 are some."""
     return {name: value for name, value in properties.items() if value is not None and value not in ('', [], {}, ())}
