@@ -35,8 +35,8 @@ class Lazy:
 
 
 def application(program: str, deploy: str) -> Lazy:
-    """The application that `build(conf, database, engine_client)` of module `deploy` makes, with room for its frames:
-    the threads of our own server have it already.
+    """Return the application that `build(conf, database, engine_client)` of module `deploy` makes, with room for its
+    frames: the threads of our own server have it already.
 
     Options come from the file in HEATLITE_CONFIG, else from the default places of `program`.
     """
@@ -44,7 +44,7 @@ def application(program: str, deploy: str) -> Lazy:
 
 
 def _build(program: str, deploy: str) -> _Application:
-    """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
+    """Build the application. Raises SystemExit with a message of one line when a file is wrong."""
     from heatlite.common import config, crypt, exception, frame_space, key_manager, messaging, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
