@@ -22,14 +22,14 @@ class KeyedCount(Generic[K]):
         self._total = 0
 
     def __len__(self) -> int:
-        """Returns the number of keys."""
+        """Return the number of keys."""
         return len(self._counts)
 
     def count(self, key: K) -> int:
         return self._counts.get(key, 0)
 
     def total(self) -> int:
-        """Returns the count of all keys together; takes the same time for any number of them."""
+        """Return the count of all keys together; takes the same time for any number of them."""
         return self._total
 
     def add(self, key: K) -> None:
@@ -37,7 +37,7 @@ class KeyedCount(Generic[K]):
         self._total += 1
 
     def remove(self, key: K) -> None:
-        """Raises KeyError if the key has no count."""
+        """Count one less of the key. Raises KeyError if the key has no count."""
         left = self._counts[key] - 1
         if left:
             self._counts[key] = left
@@ -47,7 +47,7 @@ class KeyedCount(Generic[K]):
 
     @contextmanager
     def held(self, key: K) -> Iterator[None]:
-        """Counts one of the key until the end of the block."""
+        """Count one of the key until the end of the block."""
         self.add(key)
         try:
             yield

@@ -8,7 +8,7 @@ from heatlite.common.i18n import _
 
 
 def first_few(items: Sequence[object], most: int, separator: str = ', ') -> str:
-    """Returns the first `most` items as a list for readers, and of more also the number of the others: "a, b, and 3
+    """Return the first `most` items as a list for readers, and of more also the number of the others: "a, b, and 3
     more"."""
     shown = [str(each) for each in items[:most]]
     rest = len(items) - len(shown)

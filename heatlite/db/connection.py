@@ -164,7 +164,7 @@ class Database:
 
 def until_available(work: Callable[[], T], sleep: Callable[[float], None],
                     gives_up: Callable[[], bool] = lambda: False) -> T:
-    """Returns `work()`, called again for as long as the database is down. Raises its DatabaseUnavailable once
+    """Return `work()`, called again for as long as the database is down. Raises its DatabaseUnavailable once
     `gives_up()` is true."""
     return retries.call(work, retries.DATABASE, exception.DatabaseUnavailable, gives_up=lambda _error: gives_up(),
                         before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error), sleep=sleep)

@@ -67,12 +67,12 @@ def waiting(tx: sa.Connection, stack_id: str) -> tuple[int, int]:
 
 
 def numbers(tx: sa.Connection, stack_id: str) -> list[int]:
-    """The numbers of all pending signals of a stack, in the order of arrival. Reads the index only: (stack_id, id)."""
+    """Return the numbers of all pending signals of a stack, in the order of arrival, from the index (stack_id, id)."""
     return list(tx.execute(sa.select(signal.c.id).where(signal.c.stack_id == stack_id).order_by(signal.c.id)).scalars())
 
 
 def pending(tx: sa.Connection, stack_id: str, known: Collection[int] = ()) -> list[Signal]:
-    """The pending signals of a stack, in the order of arrival. Index: (stack_id, id).
+    """Return the pending signals of a stack, in the order of arrival. Index: (stack_id, id).
 
     `known`: numbers of those that the caller has: they are left out, and their details, of megabytes, are not read."""
     query = sa.select(*COLUMNS).where(signal.c.stack_id == stack_id).order_by(signal.c.id)

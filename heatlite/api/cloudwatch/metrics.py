@@ -91,8 +91,8 @@ class _Reading:
         self.rows = 0                   # that were read, and that were answered
 
     def statistics(self, metric_id: int | None, begin: int, end: int, period: int, unit: str | None) -> list[Period]:
-        """Return the statistics of a metric in the periods between two times. Raises InvalidCombination if more than MOST_ROWS
-        rows are stored for it. `metric_id` None: there is no such metric."""
+        """Return the statistics of a metric in the periods between two times. Raises InvalidCombination if more
+        than MOST_ROWS rows are stored for it. `metric_id` None: there is no such metric."""
         if metric_id is None:
             return []
         length = max(period, FINEST)

@@ -236,7 +236,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
                 if entry['name'] not in (files_to_skip or ())}
 
     def listed(self, container: str) -> Iterator[ListedObject]:
-        """The objects of a container in the order of their names, by requests for NAMES_AT_ONCE of them."""
+        """Yield the objects of a container in the order of their names, by requests for NAMES_AT_ONCE of them."""
         last: str | None = None
         for _page in range(collection.MOST_PAGES):
             page = self.client().get_container(container, marker=last, limit=NAMES_AT_ONCE)[1]
@@ -246,7 +246,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
             last = page[-1]['name']
 
     def text(self, container: str, name: str) -> str:
-        """The content of an object. What is not UTF-8 comes in base64, as clients send such a file in a request."""
+        """Return the content of an object. What is not UTF-8 comes in base64, as clients send such a file in a request."""
         content = self.client().get_object(container, name)[1]
         try:
             return content.decode()
