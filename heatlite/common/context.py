@@ -207,30 +207,35 @@ class StoredContext(RequestContext):
     Without a stored token, plug-ins that read `auth_token` or `auth_token_info` get those of the session, which logs in
     with the trust or the password. They are not sent or stored with the context."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        if self.own_token is None and (self.trust_id or self.password):
-            del self.auth_token, self.auth_token_info
+    @property
+    def auth_token(self) -> str | None:
+        return self.keystone_session.get_token() if self._acts_by_session else self.own_token
 
-    def __getattr__(self, name: str) -> Any:
-        match name:
-            case 'auth_token':
-                return self.keystone_session.get_token()
-            case 'auth_token_info':
-                return self._token_info()
-        raise AttributeError(name)
+    @auth_token.setter
+    def auth_token(self, value: str | None) -> None:
+        self.__dict__['auth_token'] = value
 
-    def _token_info(self) -> object:
+    @property
+    def auth_token_info(self) -> dict[str, object] | None:
+        if not self._acts_by_session:
+            found: dict[str, object] | None = self.__dict__.get('auth_token_info')
+            return found
         auth = self.keystone_session.auth
-        if auth is None or not self.auth_token:
-            return None
-        state: Any = auth.get_auth_state()
-        return json.loads(state)['body'] if state else None
+        state = auth.get_auth_state() if auth is not None and self.auth_token else None
+        return json.loads(state)['body'] if isinstance(state, str) else None
+
+    @auth_token_info.setter
+    def auth_token_info(self, value: dict[str, object] | None) -> None:
+        self.__dict__['auth_token_info'] = value
+
+    @property
+    def _acts_by_session(self) -> bool:
+        return self.own_token is None and bool(self.trust_id or self.password)
 
     def to_dict(self) -> dict[str, object]:
-        plain = copy.copy(self)
-        plain.auth_token, plain.auth_token_info = self.own_token, self.__dict__.get('auth_token_info')
-        return super(StoredContext, plain).to_dict()
+        own = copy.copy(self)
+        own.trust_id = own.password = None              # nothing to log in with
+        return {**super(StoredContext, own).to_dict(), 'trust_id': self.trust_id, 'password': self.password}
 
 
 def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN,

@@ -107,7 +107,7 @@ class Calling(clouds.Thing):
     acts = []
 
     def _note(self):
-        self.acts.append((str(self.stack.action), self.context.auth_token or self.context.trust_id))
+        self.acts.append((str(self.stack.action), self.context.trust_id or self.context.auth_token))
 
     def handle_create(self):
         self._note()

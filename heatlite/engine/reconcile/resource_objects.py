@@ -60,10 +60,10 @@ class ResourceObjects:
         kind = self._registry.resolve(definition.resource_type, definition.name, environment)
         resource = kind(definition.name, definition, self.facade)
         resource.type_environment = environment
-        resource.bind(record, writer or self.writer(StepContext()))
+        resource.bind(record, writer or self.step_writer(StepContext()))
         return resource
 
-    def writer(self, work: StepContext) -> JournalWriter:
+    def step_writer(self, work: StepContext) -> JournalWriter:
         """Return the writer for a step: data are stored with its next change."""
         return JournalWriter(self._journal, self._leased, self._runtime, work, self.stored_resources)
 

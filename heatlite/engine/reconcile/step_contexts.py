@@ -141,7 +141,7 @@ class StepContexts:
             record.metadata = work.metadata
         environment = (objects.environment if applied is not None and not work.as_stored
                        else objects.environment_of(row))
-        work.resource = objects.make(definition, record, environment, objects.writer(work))
+        work.resource = objects.make(definition, record, environment, objects.step_writer(work))
         return work.resource
 
     def resource_as_stored(self, row: ResourceState, work: StepContext) -> Resource:
@@ -149,7 +149,7 @@ class StepContexts:
         objects = self._objects
         record = objects.stored_resources.get(row)
         work.resource = objects.make(stored_definition(record), record, objects.environment_of(row),
-                                     objects.writer(work))
+                                     objects.step_writer(work))
         return work.resource
 
     def physical_name(self, row: ResourceState, work: StepContext | None) -> str:

@@ -246,7 +246,7 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
             last = page[-1]['name']
 
     def text(self, container: str, name: str) -> str:
-        """Return the content of an object. What is not UTF-8 comes in base64, as clients send such a file in a request."""
+        """Return the content of an object. What is not UTF-8 comes in base64, as clients send such a file."""
         content = self.client().get_object(container, name)[1]
         try:
             return content.decode()

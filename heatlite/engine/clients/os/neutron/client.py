@@ -36,14 +36,14 @@ class NetworkClient(collection.Client):
                 return lambda *ids: self.delete(request.split(ids)[0])
         return functools.partial(self._send, request)
 
-    def _send(self, request: paths.Request, /, *given: object, body: object = None,
+    def _send(self, request: paths.NetworkRequest, /, *given: object, body: object = None,
               revision_number: object = None) -> object:
         """Send a body, which is the last argument. `revision_number`: refuse the update of another revision (412)."""
         path, rest = request.split(given)
         headers = None if revision_number is None else {'If-Match': f'revision_number={revision_number}'}
         return _body(self.http.request(path, request.verb, json=rest[0] if rest else body, headers=headers))
 
-    def _list(self, request: paths.Request, /, *given: object, retrieve_all: bool = True,
+    def _list(self, request: paths.NetworkRequest, /, *given: object, retrieve_all: bool = True,
               **filters: object) -> dict[str, list[Fields]]:
         """Return all pages as one: `retrieve_all`, also after the ids, has no effect."""
         path, _retrieve_all = request.split(given)

@@ -115,7 +115,7 @@ ACTIONS = {                                 # method -> request, where its name 
 
 
 @dataclass(frozen=True)
-class Request:
+class NetworkRequest:
     """What a method asks for. `verb`: of HTTP, or LIST: all pages of a collection."""
 
     method: str
@@ -135,15 +135,15 @@ class Request:
         return self.path.format(*ids), given[count:]
 
 
-def request_of(method: str) -> Request | None:
+def request_of(method: str) -> NetworkRequest | None:
     """Return the request that a method of the library makes; None for a name that can be none of it."""
     if method in ACTIONS:
-        return Request(method, *ACTIONS[method])
+        return NetworkRequest(method, *ACTIONS[method])
     verb, _underscore, thing = method.partition('_')
     if verb not in VERBS or not thing:
         return None
     path = path_of(thing if verb == 'list' else plural_of(thing))
-    return Request(method, VERBS[verb], path if verb in ('create', 'list') else f'{path}/{{}}')
+    return NetworkRequest(method, VERBS[verb], path if verb in ('create', 'list') else f'{path}/{{}}')
 
 
 def plural_of(thing: str) -> str:
