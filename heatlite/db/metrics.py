@@ -87,7 +87,7 @@ def identify(tx: sa.Connection, project_id: str, wanted: Mapping[str, Metric], n
     if new:
         if not limits.has_room(most, lambda: count(tx, project_id), len(new)):
             raise exception.LimitExceeded(message=_(
-                'The project has as many metrics as it may have, %d: data of new ones are not taken.') % most)
+                'Data of new metrics are taken from this caller while the project has fewer than %d.') % most)
         shards.want(tx, shards.METRICS)     # before the rows: the upkeep stops when it finds none
         at = bulk.Times()(moment(now))
         bulk.texts(tx.dialect.name).upsert(tx, 'metric', NEW, ('project_id', 'digest'), [

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import config, exception, limits, urlfetch
+from heatlite.common.context import RequestContext
 from heatlite.db import alarms, metrics, resources, shards
 from heatlite.engine.alarms import evaluation, shard_runner
 from heatlite.planning.alarms import AlarmRule, Metric
@@ -620,6 +621,25 @@ def test_the_most_of_a_project():
             push(cluster, name='Other')
         cluster.ask(messages.DeleteAlarms(('a',)))
         put(cluster, 'b')
+
+
+def test_users_inside_stacks_leave_half_of_the_metrics_to_the_project():
+    with Cluster(1, engines=1, **{'alarms.max_metrics_per_project': 4}) as cluster:
+        cluster.settle(cluster.create('s', HANDLE))
+        with cluster.database.writer() as tx:
+            tx.exec_driver_sql("UPDATE stack SET user_project_id = 'inner'")
+        owner, cluster.context = cluster.context, RequestContext(project_id='inner', overwrite=False)
+        for name in ('x', 'y', 'x'):
+            push(cluster, name=name)
+        with pytest.raises(exception.LimitExceeded, match='fewer than 2'):
+            push(cluster, name='z')
+        cluster.context = owner
+        for name in ('z', CPU.name):
+            push(cluster, name=name)
+        with pytest.raises(exception.LimitExceeded, match='fewer than 4'):
+            push(cluster, name='more')
+        cluster.context = RequestContext(project_id='inner', overwrite=False)
+        push(cluster, name='z')                     # known ones are taken
 
 
 # --- data --------------------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ remembered, so that most transactions are one statement.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from heatlite.common import allowance, commits, exception, turns
+from heatlite.common import allowance, commits, exception, limits, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import metrics, presence
@@ -23,6 +23,7 @@ from heatlite.planning.alarms import Datapoint, Metric, Statistics
 MOST_AT_ONCE = 1_000                        # datapoints in one transaction
 MOST_WAITING = 50_000                       # datapoints of all requests that wait
 REMEMBERED = 100_000                        # metrics whose places are remembered
+PART_OF_STACK_USERS = 2                     # users inside stacks add metrics while a project has one of so many parts
 REMEMBERED_SECONDS = 300.0                  # a metric may get an alarm with a short period meanwhile
 
 
@@ -66,6 +67,7 @@ class MetricPlaces:
 class _Request:
     project_id: str
     points: Sequence[Datapoint]
+    most: int                                                   # metrics up to which it may add some, or UNLIMITED
     done: Flag
     error: Exception | None = None
     is_begun: bool = False                                      # with an error: it may be stored nevertheless
@@ -84,14 +86,15 @@ class MetricWriter:
         self._size = 0                      # datapoints of the requests that wait
         self._is_writing = False
 
-    def put(self, project_id: str, points: Sequence[Datapoint]) -> None:
+    def put(self, project_id: str, points: Sequence[Datapoint], by_stack_user: bool = False) -> None:
         """Stores datapoints, all or none, and returns after the commit.
 
-        Raises LimitExceeded for too many metrics, RequestLimitExceeded if too many datapoints wait.
+        `by_stack_user`: a user inside a stack sends them, who must leave room for new metrics of the project. Raises
+        LimitExceeded for too many metrics, RequestLimitExceeded if too many datapoints wait.
         """
         if self._size + len(points) > MOST_WAITING:
             raise exception.RequestLimitExceeded(_('More metric data wait to be stored than this engine can hold.'))
-        request = _Request(project_id, points, self._runtime.flag())
+        request = _Request(project_id, points, self._most(by_stack_user), self._runtime.flag())
         self._waiting.append(request)
         self._size += len(points)
         if not self._is_writing:
@@ -103,6 +106,11 @@ class MetricWriter:
             commits.begin()                 # for this thread, too: another engine must not be asked to store it again
         if request.error is not None:
             raise request.error
+
+    def _most(self, by_stack_user: bool) -> int:
+        if not by_stack_user or self._max_metrics == limits.UNLIMITED:
+            return self._max_metrics
+        return self._max_metrics // PART_OF_STACK_USERS
 
     def forget(self, project_id: str, metric: Metric) -> None:
         """Reads the place of a metric anew at its next datapoint."""
@@ -166,7 +174,7 @@ class MetricWriter:
                    if point.metric.digest not in request.known}
             try:
                 presence.enter(tx, request.project_id)
-                request.found = self._identify(tx, request.project_id, new, now)
+                request.found = metrics.identify(tx, request.project_id, new, now, request.most) if new else {}
             except (exception.LimitExceeded, exception.ProjectMoves) as error:
                 request.error = error
                 continue
@@ -175,7 +183,3 @@ class MetricWriter:
                 known = merged.get(key)
                 merged[key] = found if known is None else known.plus(found)
         metrics.add(tx, merged)
-
-    def _identify(self, tx: Connection, project_id: str, new: Mapping[str, Metric],
-                  now: float) -> dict[str, MetricPlace]:
-        return metrics.identify(tx, project_id, new, now, self._max_metrics) if new else {}

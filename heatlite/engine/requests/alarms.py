@@ -86,7 +86,7 @@ class Alarms:
             points.append(point)
         project_id = self._project_of(context)
         points = self._matching.widened(project_id, points)
-        self._writer.put(project_id, points)
+        self._writer.put(project_id, points, by_stack_user=project_id != context.project_id)
         datapoints.inc(len(points))
 
     def put_alarm(self, context: RequestContext, message: messages.PutAlarm) -> None:
