@@ -207,6 +207,17 @@ def domain_admin():
         cfg.CONF.clear_override(option)
 
 
+def test_the_client_names_the_administrator_of_the_domain(cloud: Cloud, domain_admin):
+    """As Heat's, which plug-ins of avi read."""
+    keystone = cloud.client('keystone')
+    assert (keystone.domain_admin_user, keystone.domain_admin_password) == ('heat_domain_admin', 'secret')
+
+
+def test_without_a_domain_there_is_no_administrator_of_it(cloud: Cloud):
+    keystone = cloud.client('keystone')
+    assert keystone.domain_admin_user is None and keystone.domain_admin_password is None
+
+
 @pytest.mark.parametrize('uses, options', [
     pytest.param(lambda keystone: keystone.create_trust_context(), '[trustee]', id='trustee'),
     pytest.param(lambda keystone: keystone.create_stack_domain_project('p'), '[DEFAULT] stack_domain_admin',

@@ -159,6 +159,17 @@ class KeystoneClient:
         named = cfg.CONF.stack_user_domain_id or cfg.CONF.stack_user_domain_name
         return bool(named and cfg.CONF.stack_domain_admin and cfg.CONF.stack_domain_admin_password)
 
+    @property
+    def domain_admin_user(self) -> str | None:
+        """The name of the user who may manage that domain, for plug-ins."""
+        found: str | None = cfg.CONF.stack_domain_admin
+        return found
+
+    @property
+    def domain_admin_password(self) -> str | None:
+        found: str | None = cfg.CONF.stack_domain_admin_password
+        return found
+
     @functools.cached_property
     def domain_admin_client(self) -> IdentityClient:
         """As the user who may manage that domain, logged in. Raises Error when none is configured, and
