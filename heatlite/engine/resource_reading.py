@@ -152,10 +152,18 @@ class Reading(PropertyAccess, Services):
         return None
 
     def _show_resource(self) -> object:
-        """Return the service's representation of the object, as a map; None without `entity` or client."""
+        """Return the service's representation of the object, as a map; None without `entity` or client, and with a line
+        in the log if the client has no such collection."""
         if not self.entity or not self.default_client_name:
             return None
-        found = getattr(self.client(), self.entity).get(self.resource_id)
+        client = self.client()
+        try:
+            read = getattr(client, self.entity).get
+        except AttributeError as error:
+            LOG.warning('Resource %s shows nothing: the client "%s" has no collection "%s" with get: %s', self.name,
+                        self.default_client_name, self.entity, error)
+            return None
+        found = read(self.resource_id)
         return found.to_dict() if hasattr(found, 'to_dict') else found
 
     # --- live state ---------------------------------------------------------------------------------------

@@ -114,6 +114,26 @@ def test_the_physical_name_and_its_limit():
         resource.Resource.reduce_physical_resource_name('abcdef', 3)
 
 
+@pytest.mark.parametrize('entity', ['lanterns', '__doc__'], ids=['unknown', 'without-get'])
+def test_an_unknown_collection_shows_nothing(monkeypatch, caplog, entity):
+    """As in Heat, where the attribute is None and the log has the reason."""
+    monkeypatch.setattr(Lamp, 'entity', entity)
+    made = Bench('Acme::Lamp').create()
+    assert made.FnGetAtt('show') is None and made.get_live_state({}) == {}
+    assert next(record.getMessage() for record in caplog.records if 'show' in record.getMessage()).startswith(
+        f'Resource r shows nothing: the client "lantern" has no collection "{entity}" with get')
+
+
+def test_an_error_of_the_collection_itself_is_none_of_the_name(monkeypatch):
+    def get(lamp):
+        raise AttributeError('broken')
+
+    made = Bench('Acme::Lamp').create()
+    monkeypatch.setattr(made.client().lamps, 'get', get)
+    with pytest.raises(AttributeError, match='broken'):
+        made.FnGetAtt('show')
+
+
 def test_short_ids_are_the_random_bits_of_the_uuid():
     from heatlite.common import short_id
     assert short_id.get_id('11111111-1111-4111-bfff-ffffffffffff') == 'ceirceirceir'
