@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from heatlite.common import exception
@@ -211,3 +215,43 @@ cfg.CONF.import_opt('heat_stack_user_role', 'heat.common.config')
     assert plugin_loading.load([str(tmp_path)]).failures == []
     from oslo_config import cfg
     assert cfg.CONF.with_options.host == 'here'
+
+
+LOAD = '''
+import sys
+
+from heatlite.common import runtime
+runtime.patch()
+
+from heatlite.engine.compat import aliases
+from heatlite.engine.types import plugin_loading
+
+aliases.install()
+found = plugin_loading.load([sys.argv[1]])
+assert not found.failures, found.failures
+assert list(found.types) == ['Vendor::Policy']
+
+import oslo_messaging.server                # a base class of it comes with the backend
+'''
+
+
+def test_a_plug_in_selects_the_backend_that_heat_has(tmp_path):
+    """As those for group-based policies of 2025 do. The choice is for all of a process, so this one has its own."""
+    pytest.importorskip('cotyledon', reason='cotyledon is not installed: the extra "plugins-openstack" has it')
+    (tmp_path / 'policy.py').write_text('''
+from heat.engine import resource
+from oslo_service import backend
+
+backend.init_backend(backend.BackendType.THREADING)
+
+
+class Policy(resource.Resource):
+    pass
+
+
+def resource_mapping():
+    return {'Vendor::Policy': Policy}
+''')
+    run = subprocess.run([sys.executable, '-c', LOAD, str(tmp_path)], cwd=Path(__file__).parents[2], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    assert run.returncode == 0, run.stdout
