@@ -40,19 +40,25 @@ class StackScope:
 
     `current(name)`: the current row; `cached_values(row)`; `ask(row, attribute, path)`: reads from the type, which may
     call a service; `future(row, attribute)`: for previews, whether its reference (or with `attribute`, its attributes)
-    becomes known only during the update; `unmade(name)`: the reference of a resource without an object.
+    becomes known only during the update; `unmade(name)`: the reference of a resource without an object; `present()`:
+    the scope of `present`.
     """
 
     def __init__(self, current: Callable[[str], ResourceState | None],
                  cached_values: Callable[[ResourceState], Mapping[str, object]],
                  ask: Callable[[ResourceState, str, tuple[object, ...]], object],
                  future: Callable[[ResourceState, bool], bool] = lambda row, attribute: False,
-                 unmade: Callable[[str], str] = str) -> None:
+                 unmade: Callable[[str], str] = str, present: Callable[[], StackScope] | None = None) -> None:
         self._current = current
         self._cached_values = cached_values
         self._ask = ask
         self._future = future
         self._unmade = unmade
+        self._present = present
+
+    def present(self) -> StackScope:
+        """Return a scope of the values of this moment, for one reading (`present_scope`)."""
+        return self if self._present is None else self._present()
 
     def reference(self, resource_name: str) -> object:
         row = self._current(resource_name)

@@ -23,6 +23,7 @@ from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.outputs import PresentOutputs
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_services import AlarmUseCases, SoftwareConfigs
 from heatlite.engine.rsrc_defn import ResourceDefinition
@@ -274,9 +275,9 @@ class Stack(Mapping[str, Resource]):
     def outputs(self) -> Mapping[str, OutputDefinition]:
         return self._leased.definition.outputs
 
-    def output_value(self, name: str) -> object:
-        """Resolve an output now. Errors of its functions pass through."""
-        return self.outputs[name].resolve(self.scope)
+    def present_outputs(self) -> Mapping[str, Mapping[str, object]]:
+        """Return the outputs as they are now: key -> as they are stored at the end of an action."""
+        return PresentOutputs(self._leased.definition, self.scope.present())
 
     def root_stack_id(self) -> str:
         return self._leased.row.root_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from heatlite.common import exception
 from heatlite.language.definition import StackDefinition
@@ -15,27 +15,55 @@ LOG = logging.getLogger(__name__)
 
 
 def resolve(definition: StackDefinition, scope: Scope,
-            is_live: Callable[[str, str], bool] = lambda resource, attribute: False) -> list[dict[str, object]]:
+            is_live: Callable[[str, str], bool] = lambda resource, attribute: False,
+            keys: Collection[str] | None = None) -> list[dict[str, object]]:
     """Return `{output_key, description, output_value, output_error?}` of each output, in the order of the template.
 
     A value that cannot be computed is null with the error's text; one not known yet is null without it. `live` marks
-    outputs that use an attribute which must be read anew each time (`is_live(resource, attribute)`). Raises
-    DatabaseUnavailable.
+    outputs that use an attribute which must be read anew each time (`is_live(resource, attribute)`). `keys`: of the
+    outputs that are wanted; None: all. Raises DatabaseUnavailable.
     """
-    outputs = []
+    found = []
     for name, output in definition.outputs.items():
-        shown = _unknown(name, output)
+        if keys is not None and name not in keys:
+            continue
+        shown = _resolved(definition, scope, name, output)
         if any(is_live(*read) for read in _reads(output)):
             shown['live'] = True
-        try:
-            value = output.resolve(scope)
-            shown['output_value'] = value if is_known(value) else None
-        except exception.DatabaseUnavailable:       # not an error of the output
-            raise
-        except Exception as error:
-            shown['output_error'] = definition.mask.text(str(error))
-        outputs.append(shown)
-    return outputs
+        found.append(shown)
+    return found
+
+
+def _resolved(definition: StackDefinition, scope: Scope, name: str, output: OutputDefinition) -> dict[str, object]:
+    shown = _unknown(name, output)
+    try:
+        value = output.resolve(scope)
+        shown['output_value'] = value if is_known(value) else None
+    except exception.DatabaseUnavailable:           # not an error of the output
+        raise
+    except Exception as error:
+        shown['output_error'] = definition.mask.text(str(error))
+    return shown
+
+
+class PresentOutputs(Mapping[str, dict[str, object]]):
+    """The outputs of a stack as they are now, by key; each is resolved once, when it is asked for."""
+
+    def __init__(self, definition: StackDefinition, scope: Scope) -> None:
+        self._definition = definition
+        self._scope = scope
+        self._resolved: dict[str, dict[str, object]] = {}
+
+    def __getitem__(self, key: str) -> dict[str, object]:
+        if key not in self._resolved:
+            self._resolved[key] = _resolved(self._definition, self._scope, key, self._definition.outputs[key])
+        return self._resolved[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._definition.outputs)
+
+    def __len__(self) -> int:
+        return len(self._definition.outputs)
 
 
 def unknown(definition: StackDefinition) -> list[dict[str, object]]:

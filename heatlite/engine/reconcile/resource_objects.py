@@ -15,6 +15,7 @@ from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.present_scope import PresentScope
 from heatlite.engine.reconcile.preview_state import PreviewState
 from heatlite.engine.reconcile.resource_writer import ChangeLog, JournalWriter
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, stored_definition
@@ -44,7 +45,7 @@ class ResourceObjects:
         self._environments: dict[str, Environment] = {}     # former template -> its environment
         self._kinds: dict[tuple[str, Environment], type[Resource]] = {}     # type name -> its class
         self.scope = StackScope(leased.current, self._cached_values, self._ask, preview_state.is_future,
-                                self._early_reference)
+                                self._early_reference, self._present_scope)
         self.facade = facade(self)                  # types have only a weak reference to it
 
     def use_types(self, registry: TypeRegistry) -> None:
@@ -189,6 +190,10 @@ class ResourceObjects:
             if future_object is not None:
                 return UNKNOWN
             raise
+
+    def _present_scope(self) -> StackScope:
+        return PresentScope(self._leased.current, self._cached_values, self.known_kind, self.stored,
+                            self._early_reference)
 
     def _early_reference(self, name: str) -> str:
         """Return the reference of a resource that has no object yet."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -39,7 +39,7 @@ class StackReader:
     def read(self, stack_id: str, resource: str | None = None) -> Stack | None:
         """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all.
         `resource`: as of `load`."""
-        runner = self._runner(stack_id)
+        runner = self._runner(stack_id, of_last_request=True)
         if runner is not None:
             return runner.executor.facade
         leased = self.load(stack_id, resource)
@@ -56,28 +56,30 @@ class StackReader:
         executor = runner.executor if runner is not None else self._executors.reading(leased)
         return executor.objects.stored(row)
 
-    def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, object]]:
-        """Return a stack's outputs, resolved now for the caller; each with an error if the stack is given up for ending
-        engines. Raises EntityNotFound."""
+    def outputs(self, stack_id: str, context: RequestContext,
+                keys: Collection[str] | None = None) -> list[dict[str, object]]:
+        """Return a stack's outputs, those with `keys` or all, resolved now for the caller; each with an error if the
+        stack is given up for ending engines. Raises EntityNotFound."""
         try:
             with self._guarded(stack_id, context):
-                return self._outputs(stack_id, context)
+                return self._outputs(stack_id, context, keys)
         except exception.StackGivenUp as error:
             with self._database.reader() as tx:
                 row = stacks.get(tx, stack_id)
             return [{**output, 'output_value': None, 'output_error': str(error)}
-                    for output in (row.outputs if row is not None else None) or ()]
+                    for output in (row.outputs if row is not None else None) or ()
+                    if keys is None or output['output_key'] in keys]
 
-    def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, object]]:
-        runner = self._runner(stack_id)
+    def _outputs(self, stack_id: str, context: RequestContext, keys: Collection[str] | None) -> list[dict[str, object]]:
+        runner = self._runner(stack_id, of_last_request=True)
         if runner is not None and context.may_see(runner.leased.row.project_id, runner.leased.row.user_project_id):
-            return outputs.resolve(runner.leased.definition, runner.executor.scope)
+            return outputs.resolve(runner.leased.definition, runner.executor.scope.present(), keys=keys)
         leased = self.load(stack_id)
         if leased is None or not context.may_see(leased.row.project_id, leased.row.user_project_id):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         executor = self._executors.reading(leased)
         executor.attributes.forget_live()
-        return outputs.resolve(leased.definition, executor.scope)
+        return outputs.resolve(leased.definition, executor.scope.present(), keys=keys)
 
     def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Stack], T],
               resource: str | None = None) -> T:
@@ -105,16 +107,20 @@ class StackReader:
             resource.handle_metadata_reset()
             return resource.metadata_get()
 
-    def _runner(self, stack_id: str) -> Runner | None:
+    def _runner(self, stack_id: str, of_last_request: bool = False) -> Runner | None:
         """Return the runner of a stack that is driven here.
 
         A runner whose lease is gone is none: it has not ended yet, but another engine may have changed the stack.
+        `of_last_request`: nor is one that has not read yet what the last request wants.
         """
         runner = self._runners.get(stack_id)
         if runner is None:
             return None
         with self._database.reader() as tx:
-            return runner if leases.is_held(tx, runner.leased.lease) else None
+            if not leases.is_held(tx, runner.leased.lease):
+                return None
+            row = stacks.identity(tx, stack_id) if of_last_request else None
+        return runner if row is None or row.generation == runner.leased.row.generation else None
 
     @contextmanager
     def _guarded(self, stack_id: str, context: RequestContext) -> Iterator[None]:

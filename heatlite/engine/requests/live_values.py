@@ -25,8 +25,7 @@ class LiveValues:
 
     def outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, object]]:
         """Return the outputs with the wanted keys, resolved now. Raises EntityNotFound."""
-        found = self._reader.outputs(message.stack_id, context)
-        return [each for each in found if message.keys is None or each['output_key'] in message.keys]
+        return self._reader.outputs(message.stack_id, context, message.keys)
 
     def attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, object] | None:
         """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.

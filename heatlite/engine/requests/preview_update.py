@@ -46,7 +46,7 @@ from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.plan import MeasuredResource
-from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import Step
 
 NEW = 'None'                            # the id of a stack that does not exist yet, as shown to clients
@@ -317,7 +317,7 @@ class Preview:
     def _read_future_state(self, nesting: PreviewedNesting, run: DryRun, resource: StackResource, row: ResourceState,
                            after: StoredStack) -> None:
         """Make the parent read the future state of the nested stack."""
-        nesting.rows[after.id] = after
+        nesting.rows[after.id] = replace(after, status=Status.COMPLETE)
         resource.forget_nested()
         run.executor.preview_state.objects[row.id] = resource
         try:

@@ -68,13 +68,19 @@ class NestedRow(Protocol):
     def project_id(self) -> str: ...
 
     @property
+    def action(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
     def outputs(self) -> Sequence[NestedOutput] | None: ...
 
 
 class NestedView(OwnStack, Protocol):
     """A nested stack, for reading."""
 
-    def output_value(self, name: str) -> object: ...
+    def present_outputs(self) -> Mapping[str, NestedOutput]: ...
 
 
 class StackResource(resource.Resource):
@@ -91,6 +97,7 @@ class StackResource(resource.Resource):
         self._row_is_read = False
         self._nested_row: NestedRow | None = None
         self._nested: NestedView | None = None
+        self._present_outputs: Mapping[str, NestedOutput] | None = None
 
     # --- for types to answer ------------------------------------------------------------------------------
 
@@ -303,7 +310,7 @@ class StackResource(resource.Resource):
 
     def forget_nested(self) -> None:
         """It has changed, or will: look again when asked."""
-        self._row_is_read, self._nested_row, self._nested = False, None, None
+        self._row_is_read, self._nested_row, self._nested, self._present_outputs = False, None, None, None
 
     def nested_row(self) -> NestedRow | None:
         """Its own row; None when there is none. Read once for each piece of work."""
@@ -332,24 +339,37 @@ class StackResource(resource.Resource):
         return HeatIdentifier(row.project_id, row.name, row.id) if row is not None else None
 
     def get_output(self, op: str) -> object:
-        """The value of an output. Raises NotFound, or TemplateOutputError for one that cannot be computed."""
-        row = self.nested_row()
-        for output in (row.outputs or ()) if row is not None else ():
-            if output['output_key'] == op:
-                return self._output_value(op, output)
-        raise exception.NotFound(_('Specified output key %s not found.') % op)
-
-    def _output_value(self, op: str, output: NestedOutput) -> object:
-        if output.get('live'):
-            nested = self.nested()
-            return nested.output_value(op) if nested is not None else None
+        """The value of an output, None before it is known. While an action of the nested stack runs, it is that of this
+        moment. Raises NotFound, or TemplateOutputError for one that cannot be computed."""
+        output = self._output(op)
+        if output is not None and output.get('live'):
+            output = self._outputs_now().get(op)
+        if output is None:
+            raise exception.NotFound(_('Specified output key %s not found.') % op)
         if output.get('output_error'):
             raise exception.TemplateOutputError(resource=self.name, attribute=op, message=output['output_error'])
         return output['output_value']
 
     def has_output(self, op: str) -> bool:
+        return self._output(op) is not None
+
+    def _output(self, op: str) -> NestedOutput | None:
+        """As stored; of a nested stack in progress, as it is now, since the stored ones are of the action before."""
         row = self.nested_row()
-        return row is not None and any(output['output_key'] == op for output in row.outputs or ())
+        if row is None:
+            return None
+        stored = next((output for output in row.outputs or () if output['output_key'] == op), None)
+        if row.status != self.IN_PROGRESS or row.action == self.DELETE:
+            return stored
+        if stored is None and row.action in (self.CREATE, self.ADOPT):      # a new stack is stored with all its keys
+            return None
+        return self._outputs_now().get(op)
+
+    def _outputs_now(self) -> Mapping[str, NestedOutput]:
+        if self._present_outputs is None:
+            nested = self.nested()
+            self._present_outputs = nested.present_outputs() if nested is not None else {}
+        return self._present_outputs
 
     # --- attributes ---------------------------------------------------------------------------------------
 

@@ -97,8 +97,9 @@ class TemplateResource(stack_resource.StackResource):
     def get_reference_id(self) -> str:
         if self.resource_id is None:
             return str(self.name)
-        if self.has_output(REFERENCE):
-            return str(self.get_output(REFERENCE))
+        reference = self.get_output(REFERENCE) if self.has_output(REFERENCE) else None
+        if reference is not None:
+            return str(reference)
         identifier = self.nested_identifier()
         return identifier.arn() if identifier is not None else str(self.name)
 
