@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -131,16 +131,40 @@ def url(req: Request, stack: stacks.Identity | stacks.StoredStack) -> str:
     return links.stack_url(req.base, stack.project_id, stack.name, stack.id)
 
 
-def fresh_outputs(req: Request, stack: stacks.StoredStack) -> list[Mapping[str, object]]:
-    """Return the stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
-    meanwhile."""
-    stored = list(stack.outputs or ())
-    running = stack.status == Status.IN_PROGRESS and stack.action != Action.DELETE
-    wanted = tuple(str(output['output_key']) for output in stored
-                   if output.get('live') or (running and output.get('output_value') is None))
-    answer = _read_now(req, messages.ResolveOutputs(stack.id, wanted)) if wanted else None
-    anew = {output['output_key']: output for output in answer} if isinstance(answer, Sequence) else {}
-    return [anew.get(output['output_key'], output) for output in stored]
+def present_outputs(req: Request, stack: stacks.StoredStack,
+                    keys: tuple[str, ...] | None = None) -> list[Mapping[str, object]]:
+    """Return the outputs of a live stack: for their names. `keys`: at least those that the stack has of these; None:
+    all.
+
+    An engine says which ones a stack in progress has, those of its present template, and resolves them. What is stored
+    are those after the last action that has ended: they are shown of any other stack, of one that is being deleted, and
+    where no engine answers.
+    """
+    answer = _resolved(req, stack, keys) if _is_changing(stack) else None
+    return list(stack.outputs or ()) if answer is None else answer
+
+
+def fresh_outputs(req: Request, stack: stacks.StoredStack,
+                  keys: tuple[str, ...] | None = None) -> list[Mapping[str, object]]:
+    """Return the same as `present_outputs`, for their values: an engine resolves those that are marked `live`, too."""
+    found = present_outputs(req, stack, keys)
+    live = tuple(str(output['output_key']) for output in found
+                 if output.get('live') and (keys is None or output['output_key'] in keys))
+    if not live or _is_changing(stack):             # no engine has answered, or it has resolved them
+        return found
+    anew = {output['output_key']: output for output in _resolved(req, stack, live) or ()}
+    return [anew.get(output['output_key'], output) for output in found]
+
+
+def _is_changing(stack: stacks.StoredStack) -> bool:
+    return stack.status == Status.IN_PROGRESS and stack.action != Action.DELETE
+
+
+def _resolved(req: Request, stack: stacks.StoredStack,
+              keys: tuple[str, ...] | None) -> list[Mapping[str, object]] | None:
+    """Return the outputs of these keys, or all, as an engine resolves them now; None when none answers."""
+    answer = _read_now(req, messages.ResolveOutputs(stack.id, keys))
+    return answer if isinstance(answer, list) else None
 
 
 def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
@@ -154,12 +178,14 @@ def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
 
 
 def _read_now(req: Request, message: messages.Message) -> object:
-    """Call an engine. None when no engine is up or the call fails: callers then show the stored values."""
-    if not _engine_is_up(req):
+    """Call an engine. None when no engine is up or the call fails: callers then show the stored values. So they do
+    once a call of the request has got no answer in time: a page of stacks waits only once."""
+    if req.waited_in_vain or not _engine_is_up(req):
         return None
     try:
         return req.call(message)
     except Exception as error:
+        req.waited_in_vain = isinstance(error, exception.MessagingTimeout)
         log_throttle.log(LOG, logging.WARNING, (message.method(), type(error)),
                          '%s: what is stored is shown instead: %s', message.method(), error)
         return None

@@ -10,15 +10,15 @@ from heatlite.db import stacks
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> dict[str, object]:
-    return {'outputs': [views.output_name(output) for output in _stack(req, stack_name, stack_id).outputs or ()]}
+    found = finding.present_outputs(req, _stack(req, stack_name, stack_id))
+    return {'outputs': [views.output_name(output) for output in found]}
 
 
 def show(req: Request, stack_name: str, stack_id: str, output_key: str) -> dict[str, object]:
-    stack = _stack(req, stack_name, stack_id)
-    if not any(output['output_key'] == output_key for output in stack.outputs or ()):
-        raise exception.NotFound(_('Specified output key %(key)s not found.'), key=output_key)
-    found = next(output for output in finding.fresh_outputs(req, stack) if output['output_key'] == output_key)
-    return {'output': views.output(found)}
+    for output in finding.fresh_outputs(req, _stack(req, stack_name, stack_id), (output_key,)):
+        if output['output_key'] == output_key:
+            return {'output': views.output(output)}
+    raise exception.NotFound(_('Specified output key %(key)s not found.'), key=output_key)
 
 
 def _stack(req: Request, stack_name: str, stack_id: str) -> stacks.StoredStack:
