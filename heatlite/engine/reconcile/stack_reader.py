@@ -16,6 +16,7 @@ from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
+from heatlite.engine.reconcile.shared_answers import SharedAnswers
 from heatlite.engine.resource import Resource
 
 T = TypeVar('T')
@@ -30,6 +31,7 @@ class StackReader:
         self._registry = core.registry
         self._runners = runners
         self._executors = executors
+        self._shared_outputs: SharedAnswers[list[dict[str, object]]] = SharedAnswers(core.runtime)
 
     def load(self, stack_id: str, resource: str | None = None) -> LeasedStack | None:
         """Load a stack from its rows without a lease, or None if it is gone. `resource`: read the rows of that name,
@@ -59,10 +61,14 @@ class StackReader:
     def outputs(self, stack_id: str, context: RequestContext,
                 keys: Collection[str] | None = None) -> list[dict[str, object]]:
         """Return a stack's outputs, those with `keys` or all, resolved now for the caller; each with an error if the
-        stack is given up for ending engines. Raises EntityNotFound."""
+        stack is given up for ending engines. Clients poll a stack in progress: those of a project that ask at the same
+        time share one answer. Raises EntityNotFound."""
+        wanted = None if keys is None else tuple(keys)
+        seen_by = context.is_admin, context.project_id          # whether the caller may see the stack depends on these
         try:
             with self._guarded(stack_id, context):
-                return self._outputs(stack_id, context, keys)
+                return self._shared_outputs.answer((stack_id, wanted, *seen_by),
+                                                   lambda: self._outputs(stack_id, context, wanted))
         except exception.StackGivenUp as error:
             with self._database.reader() as tx:
                 row = stacks.get(tx, stack_id)
