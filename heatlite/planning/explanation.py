@@ -125,10 +125,9 @@ def first_causes(events: Sequence[Happened]) -> list[Happened]:
     before it. A creation that was tried again is one failure, that of its last attempt, with their number; what fails
     again in a rollback is not. `events`: the failed ones of one action of the stack, in their order.
     """
-    failed = {event.path for event in events}
-    inner = [event for event in events if not any(
-        path != event.path and is_within(path, event.path) for path in failed)]
-    first = [event for event in inner if not ABORTED.search(event.reason)]
+    above = {event.path[:length] for event in turns.paced(events) for length in range(1, len(event.path))}
+    inner = [event for event in events if event.path not in above]
+    first = [event for event in turns.paced(inner) if not _says(ABORTED, event.reason)]
     found: dict[Path, Happened] = {}
     for event in first or inner:
         before = found.get(event.path)
@@ -144,11 +143,11 @@ def waited_for(cause: Happened, rows: Iterable[Row]) -> list[Happened]:
 
     Other failures, and those of resources with nothing inside, are returned as they are.
     """
-    if not TIMED_OUT.search(cause.reason):
+    if not _says(TIMED_OUT, cause.reason):
         return [cause]
     length = len(cause.path)
-    open_rows = [row for row in rows if is_within(row.path, cause.path) and len(row.path) > length and (
-        row.status == Status.IN_PROGRESS or (row.status == Status.FAILED and ABORTED.search(row.reason)))]
+    open_rows = [row for row in turns.paced(rows) if is_within(row.path, cause.path) and len(row.path) > length and (
+        row.status == Status.IN_PROGRESS or (row.status == Status.FAILED and _says(ABORTED, row.reason)))]
     above = {row.path[:end] for row in open_rows for end in range(length, len(row.path))}
     inside = sorted((row for row in open_rows if row.path not in above), key=lambda row: row.changed_at)
     return [replace(cause, path=row.path, type=row.type, action=row.action, physical_id=row.physical_id)
@@ -156,7 +155,12 @@ def waited_for(cause: Happened, rows: Iterable[Row]) -> list[Happened]:
 
 
 TIMED_OUT = re.compile(r'\b[Tt]imed out\b')
-ABORTED = re.compile(r'\baborted \(|preempted by a newer update|Stack .* cancelled')
+ABORTED = re.compile(r'\baborted \(|preempted by a newer update|Stack \w{1,20} cancelled')
+LONGEST_SEARCHED = 1000                 # characters of a reason, which may be a text of a guest or a service
+
+
+def _says(pattern: re.Pattern[str], reason: str) -> bool:
+    return pattern.search(reason, 0, LONGEST_SEARCHED) is not None
 
 
 def critical_path(rows: Iterable[Row], events: Iterable[Happened], now: datetime) -> list[TimedResource]:
@@ -222,7 +226,7 @@ def replaced(events: Sequence[Happened], rows: Mapping[Path, Row], changed: Mapp
 
 # What a failure's text says -> what to do.
 ADVICE = tuple((re.compile(pattern, re.IGNORECASE), text) for pattern, text in (
-    (r'quota|limit.*exceeded|exceeds', 'Delete what is not needed, or have the quota raised, and try again.'),
+    (r'quota|limit.{0,200}exceeded|exceeds', 'Delete what is not needed, or have the quota raised, and try again.'),
     (r'no valid host', 'No host has room for the server: take a smaller flavor or another availability zone.'),
     (r'timed out|timeout', 'Raise timeout_mins of the stack, or find out why the object does not become ready.'),
     (r'\bProtected: ', 'Change the template so that it leaves the resource alone, or remove the protection.'),
@@ -245,7 +249,7 @@ ADVICE = tuple((re.compile(pattern, re.IGNORECASE), text) for pattern, text in (
 
 def advice(reason: str) -> str | None:
     """Return what to do about a failure with this text, or None."""
-    return next((text for pattern, text in ADVICE if pattern.search(reason)), None)
+    return next((text for pattern, text in ADVICE if _says(pattern, reason)), None)
 
 
 def not_started(rows: Mapping[Path, Row], causes: Iterable[Path]) -> list[Path]:

@@ -1,8 +1,10 @@
 """The failures that others follow from: an action that was tried again is one of them."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from heatlite.planning.explanation import Happened, first_causes
+from tests.steps import is_linear
 
 BEGAN = datetime(2026, 11, 24)
 
@@ -30,3 +32,18 @@ def test_another_action_on_the_resource_is_no_attempt():
     """Such as the deletion of a rollback."""
     [cause] = first_causes([failed('database', 3), failed('database', 9, action='DELETE', number=2)])
     assert (cause.action, cause.attempts, cause.physical_id) == ('CREATE', 1, 'id-1')
+
+
+def test_an_abort_follows_from_the_failure_before_it():
+    """So does the failure of a resource from what failed inside it."""
+    cause = replace(failed('member', 1), path=('group', 'member'))
+    later = [replace(failed('other', 2), reason='CREATE aborted (Task create from ...)'),
+             replace(failed('third', 2), reason='Stack CREATE cancelled'), failed('group', 3)]
+    assert first_causes([cause, *later]) == [cause]
+    assert first_causes(later[:2]) == later[:2]
+
+
+def test_the_work_is_proportional_to_the_failures():
+    def work(count):
+        first_causes([replace(failed(f'r{number}', 1), path=(f'g{number}', 'member')) for number in range(count)])
+    assert is_linear(work, 400)

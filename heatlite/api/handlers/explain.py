@@ -6,6 +6,7 @@ It reads rows, and calls no engine.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -260,14 +261,13 @@ def _next_call(view: WaitView, noted: Wait | None, now: datetime) -> NextCall:
 
 def _causes(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, below: Path = ()) -> list[CauseView]:
     failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED)
-    found: list[CauseView] = [
-        {'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
-         'time': views.when(each.at), 'physical_resource_id': each.physical_id,
-         'attempts': each.attempts, 'advice': explanation.advice(each.reason),
-         'place': tree.places.of(each.path, each.reason)}
-        for cause in explanation.first_causes(tree.happened(failed)) if not _succeeded(tree, cause)
-        for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)]
-    return found[:MOST_ENTRIES]
+    found = (each for cause in explanation.first_causes(tree.happened(failed))
+             if (is_within(cause.path, below) or is_within(below, cause.path)) and not _succeeded(tree, cause)
+             for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below))
+    return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
+             'time': views.when(each.at), 'physical_resource_id': each.physical_id,
+             'attempts': each.attempts, 'advice': explanation.advice(each.reason),
+             'place': tree.places.of(each.path, each.reason)} for each in itertools.islice(found, MOST_ENTRIES)]
 
 
 def _succeeded(tree: ExplainedTree, cause: Happened) -> bool:
