@@ -15,7 +15,7 @@ from heatlite.common.i18n import _
 from heatlite.language import rules
 from heatlite.language.diagnostics import did_you_mean
 
-COMMENT: Final = re.compile(r'(?:^|\s)#\s*heatlite-lint:\s*disable=([A-Za-z0-9_, ]+?)\s*$')
+COMMENT: Final = re.compile(r'(?:^|\s)#\s*heatlite-lint:\s*disable=([A-Za-z0-9_, ]++)\s*$')
 WORD: Final = re.compile(r'\w+')
 
 

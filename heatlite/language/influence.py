@@ -18,7 +18,9 @@ from heatlite.language.environment import DEFAULTS, REGISTRY, SINKS, Environment
 from heatlite.language.template import is_template_name
 
 WORD = re.compile(r'[^\s"\'\[\]{},]+')
-TYPE = re.compile(r'[tT]ype["\']?\s*:\s*(?:[&!]\S+\s+)*["\']?([^\s"\',\[\]{}]+)')
+# A value may stand at once behind a quoted key only. An anchor or a tag in front of it has no quote; so no match reads
+# what another one begins with, and the work grows with the text.
+TYPE = re.compile(r'[tT]ype(?:["\']\s*:\s*|\s*:\s+)(?:[&!][^\s"\']*+\s++)*["\']?([^\s"\',\[\]{}]+)')
 TYPE_IN_JSON = re.compile(r'"[tT]ype":"((?:[^"\\]|\\.)*)"')
 ESCAPES = ('\\/', '\\x', '\\u', '\\U', '\\\n')      # with them a quoted text may name a file in other characters
 SPECIAL = ('.', '/', ':')                           # at least one of them is in the names that are looked for in texts

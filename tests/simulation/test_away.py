@@ -132,7 +132,8 @@ def test_a_failed_neighbour_ends_the_waiting(cluster):
 @pytest.mark.parametrize('text, final', [
     ("Quota exceeded for resources: ['port'].", True), ('Multiple possible networks found, use a Network ID', True),
     ('Unable to complete operation on subnet: One or more ports have an IP allocation from this subnet.', False),
-    ('The server is currently being built', False)])
+    ('The server is currently being built', False), ('Maximum number of key pairs exceeded', True),
+    ('The Stack (app) already exists.', True), ('Maximum number of ' * 1000 + 'key pairs exceeded', False)])
 def test_which_conflicts_are_final(text, final):
     assert service_errors.is_final(exceptions.Conflict(text)) is final
 

@@ -24,7 +24,7 @@ LARGEST = 2.0 ** 360                    # of a value, positive or negative
 SHOWN = 100                             # characters of a wrong value that an error quotes
 LATEST = 32_503_680_000.0               # the year 3000 in seconds since 1970, beyond which a time is no date
 _WHOLE = re.compile(r'[+-]?[0-9]{1,18}')
-_NUMBER = re.compile(r'[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?')
+_NUMBER = re.compile(r'[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?')
 # What XML 1.0 cannot hold, the lone surrogates among it; and what no name needs.
 _UNPRINTABLE = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]')
 

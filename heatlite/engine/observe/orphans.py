@@ -16,7 +16,7 @@ from heatlite.engine.observe.project import LISTS, Listing
 from heatlite.engine.resources.existing import CLOCKS_APART, made_at
 from heatlite.planning.project_template import FoundObject
 
-OWN_NAME = re.compile('(?P<rest>.+-.+)-[a-z2-7]{12}')           # engine.resource_state.physical_name
+OWN_NAME = re.compile('(?P<rest>.[^-\n]*-.+)-[a-z2-7]{12}')           # engine.resource_state.physical_name
 BORROWERS = frozenset({             # types whose physical id is the id of an object that they do not own
     'OS::Cinder::VolumeAttachment', 'AWS::EC2::VolumeAttachment', 'OS::Neutron::ExtraRouteSet'})
 

@@ -15,9 +15,9 @@ from heatlite.engine.clients.os import http
 AWAY = frozenset({502, 503, 504})           # a proxy cannot reach the service, or the service is unavailable
 FINAL_CONFLICTS = (                         # 409s that a retry of the same create cannot pass
     re.compile(r'quota', re.IGNORECASE),            # Neutron: Quota exceeded for resources: ['port'].
-    re.compile(r'OverLimit|Maximum number of .* exceeded', re.IGNORECASE),
+    re.compile(r'OverLimit|Maximum number of .{0,255} exceeded', re.IGNORECASE),
     re.compile(r'Multiple possible networks found', re.IGNORECASE),         # Nova: name a network
-    re.compile(r'The Stack \(.*\) already exists'),        # Heat: the one of somebody else, or it would have been found
+    re.compile(r'The Stack \(.{0,255}\) already exists'),     # Heat: that of somebody else, or it would have been found
 )
 
 
@@ -32,5 +32,5 @@ def is_away(error: BaseException) -> bool:
 
 def is_final(error: BaseException) -> bool:
     """Whether a conflict is permanent: the same request fails again until something else is changed."""
-    text = str(error)
+    text = str(error)[:exception.LONGEST_TEXT]
     return any(pattern.search(text) for pattern in FINAL_CONFLICTS)

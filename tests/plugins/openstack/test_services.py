@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 from keystoneauth1 import exceptions
 from oslo_config import cfg
+from requests import Response
 
 from heatlite.common import crypt, exception, log_throttle
 from heatlite.common.context import RequestContext
@@ -443,3 +444,13 @@ def test_a_user_of_a_try_before_a_crash_is_taken(cloud: Cloud, request):
 def test_what_octavia_does_not_have_is_named_as_by_its_client(cloud: Cloud, name):
     with pytest.raises(exception.EntityNotFound, match=r'^x not found \(HTTP 404\)$'):
         getattr(cloud.plugin('octavia'), f'get_{name}')('x')
+
+
+def test_a_long_message_of_a_service_is_shortened():
+    """An OS::Heat::Stack can have credentials for a service of the user's own."""
+    response = Response()
+    response.status_code, response._content = 409, b'{"message": "' + b'Maximum number of ' * 100_000 + b'"}'
+    error = exceptions.Conflict('Conflict', response=response, http_status=409)
+    http.say_it_in_the_services_words(error)
+    assert len(error.message) < len(str(error)) < exception.LONGEST_TEXT + 100
+    assert str(error).startswith('Maximum number of Max') and str(error).endswith('... (HTTP 409)')

@@ -17,7 +17,7 @@ from oslo_config import cfg
 from requests import Response
 from requests import exceptions as transport
 
-from heatlite.common import retries
+from heatlite.common import exception, retries
 from heatlite.engine.clients import answers, batched_reads, library_errors
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
@@ -102,8 +102,12 @@ def _is_repeatable(url: str, method: str, kwargs: Mapping[str, object]) -> bool:
 
 
 def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
-    """Every service puts its message elsewhere; keystoneauth1 knows the usual places only."""
+    """Replaces the message by that of the service, shortened: the service may be the user's own.
+
+    Every service puts it elsewhere; keystoneauth1 knows the usual places only.
+    """
     said = next(messages(error.response), None) if error.response is not None else None
+    said = exception.shortened(said or error.message or '')
     if said:
         text = f'{said} (HTTP {error.http_status})'
         error.message = said

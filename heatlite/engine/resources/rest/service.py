@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 reply_was_lost = http.reply_was_lost
-TAG = re.compile('<[^>]*>')
+TAG = re.compile('<[^<>]*>')
 
 
 def send(resource: DescribedResource, call: DescribedCall) -> Any:
