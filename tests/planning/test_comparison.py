@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.planning import comparison, text_diff
 from heatlite.planning.comparison import LISTS, ComparedDefinition, compare
+from tests import steps
 
 
 def hot(**sections):
@@ -137,6 +138,25 @@ def test_long_texts():
     assert text_diff.unified('\n'.join(text), '\n'.join(text[::-1]), 1000) == (None, True)
     found, truncated = text_diff.unified('', 'x' * 400 + '\n' + 'y' * 400, 500)
     assert len(found) < 500 and truncated and 'y' not in found
+
+
+def repeated(*texts, times):
+    return '\n'.join(texts * times)
+
+
+@pytest.mark.parametrize('before, after', [
+    (repeated('x', 'y', times=500), repeated('x', 'z', times=500)),
+    (repeated('1', '2', '3', times=66), repeated('3', '2', '1', times=66)),
+    (repeated(*map(str, range(500)), times=2), repeated(*map(str, range(499, -1, -1)), times=2))])
+def test_comparing_repeated_lines_takes_bounded_work(before, after):
+    steps.calls(lambda: text_diff.unified(before, after, 100_000), most=400_000)
+
+
+def test_usual_files_with_repeated_lines_are_compared():
+    before = [line for number in range(200) for line in (f'  p{number}:', '    type: string', '    default: x')]
+    after = [line.replace('default: x', f'default: {place % 7}') for place, line in enumerate(before)]
+    found, truncated = text_diff.unified('\n'.join(before), '\n'.join(after), 100_000)
+    assert not truncated and apply(before, found.splitlines()) == after
 
 
 lines = st.lists(st.sampled_from('abcd'), max_size=12).map('\n'.join)
