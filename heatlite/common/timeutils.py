@@ -7,7 +7,7 @@ from datetime import datetime
 
 from heatlite.common import runtime as runtimes
 
-_DURATION = re.compile(r'^PT(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+)S)?$')
+_DURATION = re.compile(r'^PT(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9})S)?$')
 
 
 def parse_isoduration(duration: str) -> int:

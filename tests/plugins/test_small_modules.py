@@ -135,7 +135,8 @@ def test_durations(text, seconds):
     assert timeutils.parse_isoduration(text) == seconds
 
 
-@pytest.mark.parametrize('text', ['PT', 'P1D', '1H', 'PT1M1H', 'PT1.5S', ''])
+@pytest.mark.parametrize('text', [
+    'PT', 'P1D', '1H', 'PT1M1H', 'PT1.5S', '', pytest.param(f'PT{"1" * 5000}S', id='a long number')])
 def test_other_durations(text):
     with pytest.raises(ValueError, match='PT#H#M#S'):
         timeutils.parse_isoduration(text)

@@ -14,9 +14,9 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 SERVED = (1, 0)
-_SEGMENT = re.compile(r'^v(\d+)\.?(\d+)?')
+_SEGMENT = re.compile(r'^v([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])')
 _SLASHES = re.compile('//+')
-_ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v(\d+)\.?(\d+)?')
+_ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])')
 
 
 class VersionNegotiation:

@@ -463,7 +463,7 @@ class ConsoleUrls(Mapping[str, str]):
 
 
 def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) if part.isdigit() else 10 ** 6 for part in str(version).split('.'))
+    return tuple(int(part) if part.isdecimal() and len(part) < 10 else 10 ** 6 for part in str(version).split('.'))
 
 
 class NovaBaseConstraint(constraints.BaseCustomConstraint):
