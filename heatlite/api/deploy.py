@@ -94,7 +94,7 @@ def authentication(conf: cfg.ConfigOpts) -> Layer:
         case 'standalone':
             from heatlite.api.middleware.password import PasswordAuth
             return partial(PasswordAuth, auth_url=identity_url(conf) or '', multi_cloud=conf.auth_password.multi_cloud,
-                           allowed=tuple(conf.auth_password.allowed_auth_uris))
+                           allowed=tuple(conf.auth_password.allowed_auth_uris), timeout=conf.clients.timeout)
         case 'noauth':
             return partial(NoAuth, token_response=conf.noauth.token_response)
         case unknown:
@@ -109,9 +109,8 @@ def _keystone(app: WSGIApplication, conf: cfg.ConfigOpts) -> WSGIApplication:
 
     Where no memcached is configured, validated tokens are in a bounded cache of this process. Unless the operator wants
     each token validated, what the middleware has made of the headers of a caller is used for a moment."""
-    from keystonemiddleware import auth_token, opts  # a service without Keystone does not load them
-    for group, known in opts.list_auth_token_opts():
-        conf.register_opts(known, group=group)
+    from keystonemiddleware import auth_token  # a service without Keystone does not load it
+    register_token_options(conf)
     options = conf.keystone_authtoken
     is_ours = not options.memcached_servers and not options.cache
     cache = {'cache': token_cache.NAME} if is_ours else {}
@@ -141,16 +140,25 @@ def identity_url(conf: cfg.ConfigOpts) -> str | None:
 
 
 def _register_authtoken(conf: cfg.ConfigOpts) -> None:
-    """Register the options of keystonemiddleware, which does so itself only when its layer is made."""
+    """Register the options of keystonemiddleware and of its login. Raises Error."""
     from keystoneauth1 import exceptions, loading
-    from keystonemiddleware import opts
-    for group, found in opts.list_auth_token_opts():
-        conf.register_opts(found, group=group)
+    register_token_options(conf)
     loading.register_auth_conf_options(conf, 'keystone_authtoken')
     try:
         loading.load_auth_from_conf_options(conf, 'keystone_authtoken')
     except (exceptions.AuthPluginException, exceptions.MissingRequiredOptions) as error:
         raise exception.Error(f'[keystone_authtoken]: {error}') from None
+
+
+def register_token_options(conf: cfg.ConfigOpts) -> None:
+    """Register the options of keystonemiddleware, which does so itself only when its layer is made.
+
+    By default it would wait for ever for a Keystone that takes the connection and says nothing.
+    """
+    from keystonemiddleware import opts
+    for group, found in opts.list_auth_token_opts():
+        conf.register_opts(found, group=group)
+    conf.set_default('http_connect_timeout', int(conf.clients.timeout), group='keystone_authtoken')
 
 
 def check_lists(conf: cfg.ConfigOpts) -> None:

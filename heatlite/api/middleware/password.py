@@ -21,11 +21,13 @@ DEFAULT_DOMAIN = 'default'
 
 
 class PasswordAuth:
-    """`auth_url`: Keystone's URL. `allowed`: other URLs that a client may send in X-Auth-Url (multi-cloud)."""
+    """`auth_url`: Keystone's URL. `allowed`: other URLs that a client may send in X-Auth-Url (multi-cloud). `timeout`:
+    seconds without a byte after which Keystone is given up."""
 
     def __init__(self, app: WSGIApplication, auth_url: str, multi_cloud: bool = False, allowed: tuple[str, ...] = (),
-                 verify: bool | str = True) -> None:
+                 verify: bool | str = True, timeout: float = 60.0) -> None:
         self._app = app
+        self._timeout = timeout
         self._auth_url = auth_url
         self._multi_cloud = multi_cloud
         self._allowed = frozenset(uri.rstrip('/') for uri in allowed)
@@ -62,7 +64,7 @@ class PasswordAuth:
             auth_url=auth_url, username=user, password=password, project_id=project,
             user_domain_id=environ.get('HTTP_X_USER_DOMAIN_ID') or DEFAULT_DOMAIN, include_catalog=True)
         try:
-            found = login.get_access(session.Session(auth=login, verify=self._verify))
+            found = login.get_access(session.Session(auth=login, verify=self._verify, timeout=self._timeout))
             outages.back(outages.IDENTITY)
             return found
         except (keystone_exceptions.Unauthorized, keystone_exceptions.Forbidden, keystone_exceptions.NotFound):
