@@ -54,7 +54,7 @@ def _state(response: Response | None) -> str | None:
         return None
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     inside = next(iter(body.values())) if isinstance(body, Mapping) and len(body) == 1 else body
     if not isinstance(inside, Mapping):

@@ -13,13 +13,13 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import exception
+from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine.resources import stack_user
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.swift import StoredSignal
-    from heatlite.engine.clients.os.zaqar import MessageClient
+    from heatlite.engine.clients.os.zaqar import MessageClient, QueueMessage
 
 LOG = log.getLogger(__name__)
 
@@ -236,7 +236,15 @@ class SignalResponder(stack_user.StackUser):
             self._service_swift_signal(multiple_signals)
         elif self.data().get('zaqar_signal_queue_id') is not None:
             for message in self._zaqar().queue(self.data()['zaqar_signal_queue_id']).pop():
-                self.signal(details=message.body)
+                self._signal_from_zaqar(message)
+
+    def _signal_from_zaqar(self, message: QueueMessage) -> None:
+        try:
+            details = template_format.check_text(message.body)
+        except exception.HTTPBadRequest as error:
+            LOG.warning('A message to %s is no JSON: %s', self.name, error)
+            return
+        self.signal(details)
 
     def _service_swift_signal(self, multiple_signals: bool) -> None:
         """Handles each signal once. Its time is noted, in one transaction with what the handler stores in the metadata.

@@ -454,3 +454,9 @@ def test_a_long_message_of_a_service_is_shortened():
     http.say_it_in_the_services_words(error)
     assert len(error.message) < len(str(error)) < exception.LONGEST_TEXT + 100
     assert str(error).startswith('Maximum number of Max') and str(error).endswith('... (HTTP 409)')
+
+
+def test_an_answer_that_nests_too_deep_says_nothing():
+    response = Response()
+    response.status_code, response._content = 409, b'[' * 100_000
+    assert list(http.messages(response)) == [] and http.reported_name(response) == ''

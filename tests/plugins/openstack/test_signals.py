@@ -88,6 +88,10 @@ def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
     assert here.get_status() == ['SUCCESS']
     assert here.metadata_get(True) == {'it': {'data': 'here', 'reason': 'Signal 1 received', 'status': 'SUCCESS'}}
     assert here.get_status() == ['SUCCESS']             # the message was taken, not read again
+    guest(told).post(f'/v2/queues/{told["queue_id"]}/messages', endpoint_filter={'service_type': 'messaging'},
+                     headers={'Client-ID': life.runtime.uuid(), 'Content-Type': 'application/json'},
+                     data='{"messages": [{"body": {"data": NaN, "id": "other"}, "ttl": 60}]}')
+    assert here.get_status() == ['SUCCESS']             # what could not be stored is no signal
 
 
 @pytest.fixture(params=['', '/v2'])
@@ -224,9 +228,12 @@ def test_an_object_without_content_is_a_signal(swift_handle):
     assert signals(life) == signals(life) == {'1': None, '2': None}
 
 
-def test_an_object_that_is_no_json_is_no_signal(swift_handle):
+@pytest.mark.parametrize('content', [
+    b'{', b'\xff', b'{"data": NaN}', b'{"data": 1e999}', b'{"data": "\\ud800"}',
+    pytest.param(b'[' * 100_000, id='deep')])
+def test_an_object_that_is_no_json_is_no_signal(swift_handle, content):
     life, url = swift_handle
-    requests.put(url, data=b'{', timeout=10).raise_for_status()
+    requests.put(url, data=content, timeout=10).raise_for_status()
     assert signals(life) == {}
     put(url, {'data': 'a'})
     assert signals(life) == {'1': 'a'}

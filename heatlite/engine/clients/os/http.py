@@ -102,7 +102,7 @@ def _is_repeatable(url: str, method: str, kwargs: Mapping[str, object]) -> bool:
 
 
 def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
-    """Replaces the message by that of the service, shortened: the service may be the user's own.
+    """Replace the message by that of the service, shortened: the service may be the user's own.
 
     Every service puts it elsewhere; keystoneauth1 knows the usual places only.
     """
@@ -118,7 +118,7 @@ def messages(response: Response) -> Iterator[str]:
     """Yield what an answer says of an error, the best first."""
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     if not isinstance(body, Mapping):
         return
@@ -138,7 +138,7 @@ def reported_name(response: object) -> str:
     """Return Neutron's own name of an error, such as `PortNotFound`; '' if there is none."""
     try:
         body = response.json() if isinstance(response, Response) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return ''
     error = body.get('NeutronError') if isinstance(body, Mapping) else None
     name = error.get('type') if isinstance(error, Mapping) else None
@@ -149,7 +149,7 @@ def parsed(text: object) -> object:
     """Return what it holds; None when that is no JSON."""
     try:
         return json.loads(text) if isinstance(text, str | bytes | bytearray) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

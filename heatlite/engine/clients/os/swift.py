@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote, urlsplit
 
-from heatlite.common import exception, limits, password_gen
+from heatlite.common import exception, limits, password_gen, template_format
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine.clients.os import collection, service
@@ -48,8 +48,14 @@ class StoredSignal:
     content: bytes
 
     def details(self) -> object:
-        """Return the JSON; an empty map if nothing was sent. Raises ValueError."""
-        return json.loads(self.content) if self.content.strip() else {}
+        """Return the JSON; an empty map if nothing was sent. Raises ValueError, also for what could not be stored."""
+        if not self.content.strip():
+            return {}
+        text = self.content.decode(json.detect_encoding(self.content))
+        try:
+            return template_format.check_text(template_format.loads(text))
+        except (exception.HTTPBadRequest, RecursionError) as error:
+            raise ValueError(str(error)) from None
 
 
 class ObjectClient(collection.Client):

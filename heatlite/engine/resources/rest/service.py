@@ -91,7 +91,7 @@ def _messages(response: Response) -> Iterator[str]:
     """What the services of this cloud put their errors into: each has a form of its own."""
     try:
         body = response.json()
-    except ValueError:                      # a page for people: its text, without the headings
+    except (ValueError, RecursionError):    # a page for people: its text, without the headings
         for line in TAG.sub('\n', response.text).splitlines():
             if line.strip() and not line.strip().startswith(str(response.status_code)):
                 yield line.strip()
