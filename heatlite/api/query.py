@@ -123,7 +123,8 @@ def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str |
 
 
 def tags(value: object, key: str = 'tags') -> tuple[str, ...]:
-    """Parse a comma separated text or a list of texts; an empty text is an empty list."""
+    """Parse a comma separated text or a list of texts, without blanks at their ends; an empty text is an empty
+    list."""
     if isinstance(value, str):
         found = value.split(',') if value else []
     elif isinstance(value, list) and all(isinstance(tag, str) and ',' not in tag for tag in value):
@@ -138,4 +139,4 @@ def tags(value: object, key: str = 'tags') -> tuple[str, ...]:
         if len(tag) > LONGEST_TAG:
             raise exception.HTTPBadRequest(
                 _('Invalid tag, "%(tag)s" is longer than %(most)s characters') % {'tag': tag, 'most': LONGEST_TAG})
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(tag.rstrip(' ') for tag in found))

@@ -153,9 +153,10 @@ def get(tx: sa.Connection, project_id: str, name: str) -> Alarm | None:
 
 def named(tx: sa.Connection, project_id: str, names: Iterable[str]) -> list[Alarm]:
     """Those of these alarms that there are, in the order of their names. Index: (project_id, name)."""
-    found = [_alarm(row) for chunk in bulk.chunks(names) for row in tx.execute(sa.select(*COLUMNS).where(
+    wanted = frozenset(names)
+    found = [_alarm(row) for chunk in bulk.chunks(wanted) for row in tx.execute(sa.select(*COLUMNS).where(
         alarm.c.project_id == project_id, alarm.c.name.in_(chunk)))]
-    return sorted(found, key=lambda each: each.name)
+    return sorted((each for each in found if each.name in wanted), key=lambda each: each.name)
 
 
 def page(tx: sa.Connection, project_id: str, prefix: str | None = None, state: str | None = None,

@@ -162,8 +162,10 @@ def unlike_applied(tx: sa.Connection, stack_id: str, types: Iterable[str]) -> li
 
 def of_names(tx: sa.Connection, stack_id: str, names: Iterable[str]) -> list[ResourceState]:
     """All rows of these names without their heavy columns. One SELECT for each 500. Index: (stack_id, name, id)."""
-    return [_state(row) for chunk in chunks(list(names)) for row in tx.execute(
+    wanted = frozenset(names)
+    found = [_state(row) for chunk in chunks(list(wanted)) for row in tx.execute(
         sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name.in_(chunk)))]
+    return [row for row in found if row.name in wanted]
 
 
 def _state(row: sa.Row[tuple[object, ...]]) -> ResourceState:
@@ -178,7 +180,7 @@ def _state(row: sa.Row[tuple[object, ...]]) -> ResourceState:
 def named(tx: sa.Connection, stack_id: str, name: str) -> list[ResourceState]:
     """All rows of one name without their heavy columns, by number. Index: (stack_id, name, id)."""
     query = sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name == name).order_by(resource.c.id)
-    return [_state(row) for row in tx.execute(query)]
+    return [row for row in map(_state, tx.execute(query)) if row.name == name]
 
 
 def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
@@ -336,7 +338,8 @@ def with_few(tx: sa.Connection, stack_id: str, depth: int) -> StackWithFew | Non
 
 def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:
     """All rows of a name, by number: several during a replacement. Index: (stack_id, name, id)."""
-    return [_shown(row) for row in tx.execute(_BY_NAME, {'stack_id': stack_id, 'name': name})]
+    found = (_shown(row) for row in tx.execute(_BY_NAME, {'stack_id': stack_id, 'name': name}))
+    return [row for row in found if row.name == name]
 
 
 def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, list[ShownResource],
@@ -350,8 +353,10 @@ def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, lis
         return None
     width = len(IDENTITY)
     found = {row[2 * width + _NUMBER]: _shown(row[2 * width:]) for row in rows if row[2 * width] is not None}
-    newest = rows[-1][width:2 * width]
-    return Identity(*rows[0][:width]), list(found.values()), None if newest[0] is None else Identity(*newest)
+    below = [nested for row in rows if row[width] is not None
+             and (nested := Identity(*row[width:2 * width])).parent_resource == name]
+    return (Identity(*rows[0][:width]), [row for row in found.values() if row.name == name],
+            below[-1] if below else None)
 
 
 def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) -> list[ShownResource]:

@@ -313,4 +313,5 @@ def _encoded(tx: sa.Connection, name: str, value: object) -> str | None:
 
 def _set_tags(tx: sa.Connection, stack_id: str, tags: Sequence[str] | None) -> None:
     if tags:
-        tx.execute(stack_tag.insert(), [{'stack_id': stack_id, 'tag': tag} for tag in dict.fromkeys(tags)])
+        distinct = dict.fromkeys(tag.rstrip(' ') for tag in tags)           # others are equal for MariaDB
+        tx.execute(stack_tag.insert(), [{'stack_id': stack_id, 'tag': tag} for tag in distinct])

@@ -149,6 +149,7 @@ CHANGE = [
     ('PutMetricAlarm', rule(Threshold=2.0 ** 361), VALIDATION), ('PutMetricAlarm', rule(Statistic='p99'), VALIDATION),
     ('PutMetricAlarm', rule(ComparisonOperator='GreaterThanUpperThreshold'), VALIDATION),
     ('PutMetricAlarm', rule(TreatMissingData='odd'), VALIDATION), ('PutMetricAlarm', rule(Unit='Odd'), VALIDATION),
+    ('PutMetricAlarm', rule(AlarmName='a '), VALIDATION),
     ('PutMetricAlarm', rule(AlarmName='a' * 256), VALIDATION), ('PutMetricAlarm', rule(AlarmName='a\nb'), VALIDATION),
     ('PutMetricAlarm', rule(AlarmActions=['https://example.com'] * 6), VALIDATION),
     ('PutMetricAlarm', rule(AlarmActions=['arn:aws:sns:eu-west-1:1:topic']), VALIDATION),

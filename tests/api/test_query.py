@@ -46,7 +46,8 @@ def test_what_is_no_natural_number_is_named(text, words):
 
 
 @pytest.mark.parametrize('given, found', [
-    ('a,b', ('a', 'b')), ('', ()), (['a', 'b'], ('a', 'b')), ([], ()), ('a,a', ('a',)), ('a, b', ('a', ' b'))])
+    ('a,b', ('a', 'b')), ('', ()), (['a', 'b'], ('a', 'b')), ([], ()), ('a,a', ('a',)), ('a, b', ('a', ' b')),
+    ('a,a  ,b ', ('a', 'b'))])
 def test_tags(given, found):
     assert query.tags(given) == found
 

@@ -82,6 +82,21 @@ def test_by_name(tree, counted):
     assert [(each.id, each.replaced_by, each.metadata) for each in found] == [(1, 3, {'m': 1}), (3, None, None)]
 
 
+def test_names_that_differ_by_a_blank_at_the_end(tree):
+    """They are equal for MariaDB."""
+    with tree.writer() as tx:
+        resources.insert_many(tx, 'root', [state(7, 'group '), state(8, 'server ')])
+    with tree.reader() as tx:
+        assert [row.id for row in resources.by_name(tx, 'root', 'server')] == [1, 3]
+        assert [row.id for row in resources.by_name(tx, 'root', 'server ')] == [8]
+        assert [row.id for row in resources.named(tx, 'root', 'server ')] == [8]
+        assert [row.id for row in resources.of_names(tx, 'root', ['server ', 'group'])] == [2, 8]
+        for name, number, below in (('group', 2, 'child'), ('group ', 7, None)):
+            _above, [row], nested_stack = resources.in_place(tx, 'root', name)
+            assert (row.id, nested_stack and nested_stack.id) == (number, below)
+        assert resources.in_place(tx, 'root', 'server  ')[1:] == ([], None)
+
+
 def test_a_resource_in_its_place(tree, counted):
     with tree.writer() as tx:
         with counted(tx) as statements:

@@ -80,7 +80,7 @@ def test_nothing_leaves_its_project(db):
 
 def test_a_new_request(db):
     with db.writer() as tx:
-        leased(tx, stack(tags=['a', 'b'], template_id='t1'))
+        leased(tx, stack(tags=['a', 'b', 'b '], template_id='t1'))
         leases.release(tx, 's1', 'e1', 1)
     with db.writer() as tx:
         accepted = stacks.accept(tx, 's1', action='UPDATE', reason='Stack UPDATE started', now=later(9),

@@ -35,6 +35,7 @@ MOST_RECORDS: Final = 100               # of a page
 MOST_DATAPOINTS: Final = 100_800        # of an answer of GetMetricData
 
 NAME = TextShape(255)
+NEW_NAME = TextShape(255, pattern=('.*[^ ]', _('it must not end with a blank')))
 NAMESPACE = TextShape(255, pattern=('[^:].*', _('it must not begin with a colon')))
 LONG_NAME = TextShape(1024)
 TOKEN = TextShape(2048)
@@ -157,7 +158,7 @@ _ACTIONS = ListOf(TextShape(1024), 5)
 
 @dataclass(frozen=True, kw_only=True)
 class PutMetricAlarmInput:
-    alarm_name: str = required(NAME)
+    alarm_name: str = required(NEW_NAME)
     alarm_description: str = preset(TextShape(1024, least=0), '')
     actions_enabled: bool = preset(FlagShape(), True)
     ok_actions: tuple[str, ...] = preset(_ACTIONS, (), name='OKActions')
