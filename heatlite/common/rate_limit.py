@@ -43,7 +43,7 @@ class Rate:
             return 0.0
 
     def wait(self, key: Hashable) -> float:
-        """Sleeps until one of `key` is permitted, and counts it. Returns the seconds of sleep."""
+        """Sleep until one of `key` is permitted, and counts it. Returns the seconds of sleep."""
         slept = 0.0
         while pause := self.take(key):
             (self._runtime or runtimes.current()).sleep(pause)

@@ -12,8 +12,8 @@ LOG = logging.getLogger('heatlite.x')
 @pytest.fixture
 def clock(monkeypatch):
     found = [100.0]
-    monkeypatch.setattr(expiring_cache, '_now', lambda: found[0])
-    monkeypatch.setattr(log_throttle, '_passed', expiring_cache.ExpiringCache(10, log_throttle.INTERVAL))
+    monkeypatch.setattr(log_throttle, '_passed', expiring_cache.ExpiringCache(
+        10, log_throttle.INTERVAL, lambda: found[0]))
     log_throttle.forget()
     return found
 
