@@ -171,7 +171,7 @@ def _creation(body: Body, limits: Limits) -> tuple[_Creation, Mapping[str, objec
 
 
 def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) -> dict[str, object]:
-    """Completes a body from its adopt data; values of the body take precedence."""
+    """Complete a body from its adopt data; values of the body take precedence."""
     completed = {**body, 'template': document['template']}
     if not body.get('files') and isinstance(document.get('files'), Mapping):
         completed['files'] = document['files']

@@ -30,7 +30,7 @@ class EventCursor:
     """`top`: the highest number that was read."""
 
     def __init__(self, newest: Sequence[int], now: float) -> None:
-        """Begins behind `newest`, the last numbers that exist, ascending: those missing among them may appear."""
+        """Begin behind `newest`, the last numbers that exist, ascending: those missing among them may appear."""
         self.top = newest[0] if newest else 0
         self._gaps: list[_Gap] = []         # ascending, they do not overlap
         self.pass_over(newest, now)

@@ -133,7 +133,7 @@ class Hub:
         return self._counts.total()
 
     def look(self) -> int:
-        """Read what is new, once, and hand it out; the number of events."""
+        """Read what is new, once, and hand it out. Return the number of events."""
         cursor, now = self._cursor, self.clock()
         if cursor is None:
             return 0

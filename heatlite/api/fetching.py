@@ -20,14 +20,14 @@ MOST_AT_ONCE = 4                # templates of a project, in a process whose ser
 MOST_AT_ONCE_GREEN = 20         # with green threads, of which there are hundreds
 
 
-class Shares:
-    """For threads of all kinds."""
+class FetchesUnderWay:
+    """Those of each project. For threads of all kinds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: KeyedCount[str] = KeyedCount()            # by project
 
-    def under_way(self, project: str) -> int:
+    def count(self, project: str) -> int:
         return self._counts.count(project)
 
     @contextmanager
@@ -45,12 +45,12 @@ class Shares:
                 self._counts.remove(project)
 
 
-SHARES = Shares()
+UNDER_WAY = FetchesUnderWay()
 
 
 def template(url: str) -> str:
     """Return the text at a URL. Raises URLFetchError, HTTPServiceUnavailable."""
     caller = context.get_current()
     most = MOST_AT_ONCE_GREEN if runtime.is_cooperative() else MOST_AT_ONCE
-    with SHARES.one(getattr(caller, 'project_id', None) or '', most):
+    with UNDER_WAY.one(getattr(caller, 'project_id', None) or '', most):
         return urlfetch.get_template(url)

@@ -67,7 +67,7 @@ def _piece(waiting: Iterator[object]) -> list[object]:
 
 
 def yield_control() -> None:
-    """Lets other requests run, whether threads are cooperative or real ones."""
+    """Let other requests run, whether threads are cooperative or real ones."""
     time.sleep(0)
 
 

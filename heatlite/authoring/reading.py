@@ -127,7 +127,7 @@ class FileReader:
         return LintFinding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
 
     def _check_size(self, url: str) -> None:
-        """Refuses a file without an end, such as a device, and one that is too large. Raises OSError."""
+        """Refuse a file without an end, such as a device, and one that is too large. Raises OSError."""
         path = Path(_path_of(url))
         if str(path) in self.unsaved or urlparse(url).scheme != 'file' or not path.exists():
             return

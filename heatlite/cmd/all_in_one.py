@@ -87,7 +87,7 @@ def state_dir(conf: ConfigOpts) -> Path:
 
 
 def alone(state: Path) -> None:
-    """Locks the folder until this process ends; raises SystemExit with one line if another process has it."""
+    """Lock the folder until this process ends; raises SystemExit with one line if another process has it."""
     import fcntl
     import os
     try:
@@ -174,7 +174,7 @@ def run(conf: ConfigOpts) -> int:
 
 
 def only_from_here(application: WSGIApplication) -> WSGIApplication:
-    """Refuses requests that a web page of another site in a browser of this machine might send.
+    """Refuse requests that a web page of another site in a browser of this machine might send.
 
     Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
     the one of the console, or another name for this host.

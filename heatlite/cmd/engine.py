@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def lead(arguments: Sequence[str]) -> int:
-    """Becomes the parent of the workers."""
+    """Become the parent of the workers."""
     from heatlite.cmd import parts
     conf = load(arguments)
     parts.check_database(conf)
@@ -138,14 +138,14 @@ class EngineProcess:
         self._server.start()                # blocks until there is a broker
 
     def _renew(self, kept: int) -> None:
-        """Leaves its place to a new process if large stacks have left much memory, `kept` bytes, that the interpreter
+        """Leave its place to a new process if large stacks have left much memory, `kept` bytes, that the interpreter
         cannot give back, as what is in use is spread over it."""
         if self._worker.has_parent and 0 < self._conf.engine.renew_above << 20 < kept and self.service.is_idle:
             LOG.info('This engine keeps %d MiB after large stacks; a new one takes its place', kept >> 20)
             os.kill(os.getpid(), signal.SIGTERM)
 
     def release(self, identity: str, stack_id: str | None) -> None:
-        """Lets other engines take over the stacks of an engine of this host that has ended. `stack_id`: the stack
+        """Let other engines take over the stacks of an engine of this host that has ended. `stack_id`: the stack
         that it worked at then."""
         from heatlite.cmd import parts
         parts.release_dead_engines(self.database, self._runtime, [identity], stack_id)

@@ -147,7 +147,7 @@ def configure_collector() -> None:
 
 def release_dead_engines(database: Database, runtime: Runtime, engine_ids: Iterable[str],
                          stack_id: str | None = None) -> None:
-    """Frees the stacks of engines whose processes are known to be dead, before their leases expire.
+    """Free the stacks of engines whose processes are known to be dead, before their leases expire.
 
     `stack_id`: the stack for which they were executing code when they died, if any; it gets a strike.
     """
@@ -229,7 +229,7 @@ def be_watched(runtime: GreenRuntime, worker: WorkerParameters) -> None:
 
 
 def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None:
-    """Supervises a process without a parent.
+    """Supervise a process without a parent.
 
     Records in file `place` what it executes, and ends it when its main loop stalls, with a last line on standard error.
     Returns the stack that the previous process was executing when it died.

@@ -40,7 +40,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Disables logging in the block, since the table shows the same."""
+    """Disable logging in the block, since the table shows the same."""
     logging.disable(logging.CRITICAL)
     try:
         yield

@@ -36,7 +36,7 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
 
 
 def lead(program: str, module: str, group: str, arguments: Sequence[str], description: str) -> int:
-    """Becomes the only worker, or the parent of the workers."""
+    """Become the only worker, or the parent of the workers."""
     conf = load(program, arguments, description)
     count = conf[group].workers if conf.workers is None else conf.workers
     if count <= 1:

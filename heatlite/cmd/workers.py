@@ -152,7 +152,7 @@ def log_file(conf: ConfigOpts) -> str | None:
 
 
 def look_after(team: Team) -> int:
-    """Supervises the workers until SIGTERM or SIGINT. Returns an exit code."""
+    """Supervise the workers until SIGTERM or SIGINT. Returns an exit code."""
     inbox = signals.Inbox(signal.SIGCHLD)
     places = [_Place(number) for number in range(team.count)]
     LOG.info('Starting %d workers', team.count)
@@ -240,7 +240,7 @@ def _reap(place: _Place) -> bool:
 
 
 def _tell_of_death(places: Sequence[_Place], dead: _Place) -> None:
-    """Notifies the other workers, which can free its stacks sooner than the successor, which is still starting."""
+    """Notify the other workers, which can free its stacks sooner than the successor, which is still starting."""
     line = f'{dead.identity} {dead.stack_id}' if dead.stack_id is not None else str(dead.identity)
     for place in places:
         if place.process is not None and place.process.stdin is not None:

@@ -70,7 +70,7 @@ class _ShowAll(argparse.Action):
 
 
 def name_commands(action: argparse.Action) -> None:
-    """Lets the errors of commands, and of those below them, name the nearest command or value, and none of the names
+    """Let the errors of commands, and of those below them, name the nearest command or value, and none of the names
     under which the program stores them. `action`: the commands of a parser."""
     if isinstance(action, argparse._SubParsersAction):
         action.metavar = 'COMMAND'

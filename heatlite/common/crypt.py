@@ -77,7 +77,7 @@ def decrypt(method: str | None, data: str | None, encryption_key: str | None = N
 
 
 def seal(text: str, encryption_key: str | None = None) -> str:
-    """Encrypts a text and prefixes the method's name: no JSON begins like that, so a column may hold either."""
+    """Encrypt a text and prefix the method's name: no JSON begins like that, so a column may hold either."""
     return f'{METHOD}:{_keyring(encryption_key).seal(text.encode())}'
 
 
@@ -108,7 +108,7 @@ def digest(texts: Iterable[str], encryption_key: str) -> str:
 
 def encrypted_dict(data: Mapping[str, object],
                    encryption_key: str | None = None) -> dict[str, tuple[str | None, str | None]]:
-    """Encrypts each value as JSON: {name: (method, text)}."""
+    """Encrypt each value as JSON: {name: (method, text)}."""
     return {name: encrypt(json.dumps(value), encryption_key) for name, value in data.items()}
 
 
@@ -145,7 +145,7 @@ class Keyring:
         return binascii.b2a_base64(secret, newline=False).decode('ascii')
 
     def open(self, text: str) -> bytes:
-        """Decrypts a text that `seal` returned. Raises InvalidEncryptionKey if no key does."""
+        """Decrypt a text that `seal` returned. Raises InvalidEncryptionKey if no key does."""
         try:
             secret = binascii.a2b_base64(text)
             salt = secret[:SALT]

@@ -526,6 +526,11 @@ class StackGivenUp(HeatException):
                 'An update or a delete tries it again.')
 
 
+class DownloadLimitExceeded(HeatException):
+    http_code = 400
+    msg_fmt = _('Permissible download limit exceeded: %(message)s')
+
+
 class StackResourceLimitExceeded(RequestLimitExceeded):
     wire_name = 'RequestLimitExceeded'
 
@@ -714,11 +719,6 @@ class InvalidTenant(HeatException):
     http_code = 403
     cfn_code = INVALID_PARAMETER
     msg_fmt = _('Searching Tenant %(target)s from Tenant %(actual)s forbidden.')
-
-
-class DownloadLimitExceeded(HeatException):
-    http_code = 400
-    msg_fmt = _('Permissible download limit exceeded: %(message)s')
 
 
 class NotAuthenticated(HeatException):

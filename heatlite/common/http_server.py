@@ -74,7 +74,7 @@ class HttpConnection:
         self.lingers = False                # it may still send data, which is discarded
 
     def expect(self, state: str, seconds: float | None, size: int = 0) -> None:
-        """Enters `state`, which may last `seconds`, and the time that `size` bytes take."""
+        """Enter `state`, which may last `seconds`, and the time that `size` bytes take."""
         self.state = state
         self.deadline = None if seconds is None else time.monotonic() + seconds + size / RATE
 
@@ -84,7 +84,7 @@ class HttpConnection:
             self.deadline += size / RATE
 
     def cut(self) -> None:
-        """Wakes the thread that reads or writes: it sees the end of the connection.
+        """Wake the thread that reads or writes: it sees the end of the connection.
 
         Shuts down the raw socket below the TLS wrapper, which would continue in clear text.
         """

@@ -37,6 +37,6 @@ def log(logger: logging.Logger, level: int, cause: Hashable, message: str, *argu
 
 
 def forget() -> None:
-    """Forgets what was logged: the next line of each cause is logged again."""
+    """Forget what was logged: the next line of each cause is logged again."""
     _passed.clear()
     _left_out.clear()

@@ -79,7 +79,7 @@ def message(record: logging.LogRecord) -> str:
 
 
 def indented(text: str) -> str:
-    """Indents a text of several lines - a traceback - as continuation of a log line."""
+    """Indent a text of several lines - a traceback - as continuation of a log line."""
     lines = list(_lines(text))
     if len(lines) > LONGEST_TRACEBACK:
         half = LONGEST_TRACEBACK // 2

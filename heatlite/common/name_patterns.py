@@ -60,7 +60,7 @@ def _matches(pattern: str, name: str, signs: re.Pattern[str], tokens: Callable[[
 
 
 def _fits(tokens: Iterable[Token], name: str) -> bool:
-    """Follows all ways through the pattern at once: bit N of `states` says that N tokens fit what was read so far."""
+    """Follow all ways through the pattern at once: bit N of `states` says that N tokens fit what was read so far."""
     wanted: list[Token] = []                # without stars
     stays = 0                               # bit N: a star follows on N tokens
     for token in tokens:

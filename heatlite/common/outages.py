@@ -63,7 +63,7 @@ def back(service: str) -> None:
 
 
 def forget() -> None:
-    """Forgets all outages: the next failure is logged again."""
+    """Forget all outages: the next failure is logged again."""
     for service in current:
         metrics.outage.labels(service).set(0)
     current.clear()

@@ -42,7 +42,7 @@ class RandomSource:
         self._left = 0
 
     def below(self, bound: int) -> int:
-        """Draws a number from 0 up to, not including, `bound` (which is at least 1)."""
+        """Draw a number from 0 up to, not including, `bound` (which is at least 1)."""
         width = (bound - 1).bit_length()
         while True:
             value = self._take(width)

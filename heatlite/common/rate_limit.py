@@ -43,7 +43,8 @@ class Rate:
             return 0.0
 
     def wait(self, key: Hashable) -> float:
-        """Sleep until one of `key` is permitted, and counts it. Returns the seconds of sleep."""
+        """Sleep until one of `key` is permitted, and count it. Return the seconds of sleep. Threads that wait at once
+        have no order."""
         slept = 0.0
         while pause := self.take(key):
             (self._runtime or runtimes.current()).sleep(pause)

@@ -108,7 +108,7 @@ def collect_rarely() -> None:
 
 
 def omit_advice() -> None:
-    """Omits the library's advice to its users' developers, which it gives when it is imported."""
+    """Omit the library's advice to its users' developers, which it gives when it is imported."""
     warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
 
 

@@ -28,7 +28,7 @@ _spent = 0
 
 
 def use(turn: Callable[..., None] | None) -> None:
-    """Installs the function that runs after each `EVERY` steps, for the whole process. It gets the owners of the work:
+    """Install the function that runs after each `EVERY` steps, for the whole process. It gets the owners of the work:
     project and root stack, or nothing where they are not known."""
     global _turn
     _turn = turn
@@ -51,7 +51,7 @@ def spend(steps: int = 1) -> None:
 
 
 def begin(project_id: str | None, root_id: str | None = None) -> None:
-    """Lets other work run first if the process has been busy for long: projects take turns, and below each its trees of
+    """Let other work run first if the process has been busy for long: projects take turns, and below each its trees of
     stacks. For a thread that is about to begin work for a project, such as a request, or for a tree; it must not have a
     database transaction. What this green thread computes from now on is work of these, until it begins other work."""
     if _turn is not None:
@@ -74,7 +74,7 @@ def paced(items: Iterable[T], steps: int = 1) -> Iterator[T]:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Prevents switches in this block, for this green thread: it has a database transaction."""
+    """Prevent switches in this block, for this green thread: it has a database transaction."""
     token = _held.set(True)
     try:
         with allowance.held():

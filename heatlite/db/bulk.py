@@ -48,7 +48,7 @@ class Texts:
         self._made: dict[tuple[object, ...], tuple[str, str]] = {}
 
     def quoted(self, name: str) -> str:
-        """Quotes a name that is a reserved word in some dialect."""
+        """Quote a name that is a reserved word in some dialect."""
         return f'`{name}`' if self.dialect == 'mysql' else f'"{name}"'
 
     def marks(self, count: int) -> str:
@@ -150,7 +150,7 @@ class Texts:
 
 @contextmanager
 def together(tx: sa.Connection) -> Iterator[None]:
-    """Gathers the rows of `Texts.insert`, and inserts them at the end by one statement for each table with its columns.
+    """Gather the rows of `Texts.insert`, and insert them at the end by one statement for each table with its columns.
 
     Nothing within may read or change these rows."""
     gathered: dict[tuple[str, Sequence[str]], list[tuple[object, ...]]] = {}

@@ -147,13 +147,13 @@ def source_encoder(tx: sa.Connection) -> Callable[[object], str]:
 
 
 def sealed(tx: sa.Connection, text: str) -> str:
-    """Seals JSON text as the columns of tables.SEALED store it."""
+    """Seal JSON text as the columns of tables.SEALED store it."""
     seal = tx.get_execution_options().get('seal')
     return text if seal is None or text in HIDES_NOTHING else seal(text)
 
 
 def source_sealed(tx: sa.Connection, text: str) -> str:
-    """Seals JSON text as the columns of tables.WRITTEN_BY_USERS store it."""
+    """Seal JSON text as the columns of tables.WRITTEN_BY_USERS store it."""
     return sealed(tx, text) if tx.get_execution_options().get('seal_sources') else text
 
 

@@ -95,7 +95,7 @@ def is_good(tx: sa.Connection, known: Lease) -> bool:
 
 
 def lock_shared(tx: sa.Connection, known: Lease) -> bool:
-    """Locks the lease until the end of `tx`, as others may at the same time: for what the owner of a stack writes to
+    """Lock the lease until the end of `tx`, as others may at the same time: for what the owner of a stack writes to
     other stacks. False, as `is_good`, if it has another owner or epoch by now."""
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': known.stack_id})
@@ -157,7 +157,7 @@ def _wanted(statements: bulk.Texts) -> str:
 
 
 def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wanted: bool = False) -> bool:
-    """Releases the lease; `wanted`: with work left for other engines, as always while signals wait.
+    """Release the lease; `wanted`: with work left for other engines, as always while signals wait.
 
     False when it was no longer ours.
     """
@@ -169,7 +169,7 @@ def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wan
 
 
 def hand_over(tx: sa.Connection, engine_id: str) -> int:
-    """Frees all leases of an engine in one statement and returns how many. Index: (engine_id)."""
+    """Free all leases of an engine in one statement and return how many. Index: (engine_id)."""
     return int(tx.execute(lease.update().where(lease.c.engine_id == engine_id).values(engine_id=None)).rowcount)
 
 

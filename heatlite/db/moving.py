@@ -145,7 +145,7 @@ class CellMove:
     # --- rows -------------------------------------------------------------------------------------------
 
     def _transfer(self, place: ProjectPlace) -> ProjectPlace:
-        """Leaves the former cell, copies all rows, and has the map name the new cell."""
+        """Leave the former cell, copy all rows, and have the map name the new cell."""
         source, target = self._cells[place.cell], self._cells[self._target]
         target.retry(lambda tx: presence.mark(tx, self._project_id, True, self._now()))
         self._remove(self._target)

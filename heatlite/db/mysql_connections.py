@@ -101,7 +101,7 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         self._is_gathering = is_wanted and self._gathers
 
     def discard(self) -> None:
-        """Gathers no more, and forgets what was gathered."""
+        """Gather no more, and forget what was gathered."""
         self._is_gathering, self._gathered, self._size = False, [], 0
 
     def query(self, sql: str | bytes, unbuffered: bool = False) -> int:

@@ -97,7 +97,7 @@ class Rewriting:
         return total
 
     def _change(self, tx: sa.Connection, table: sa.Table, outdated: Sequence[Sequence[object]]) -> int:
-        """Locks these rows and rewrites those that still differ. Returns how many."""
+        """Lock these rows and rewrite those that still differ. Returns how many."""
         keys, total = list(table.primary_key), 0
         for row in _rows(tx, table, _select(table).where(_one_of(keys, outdated)).with_for_update()):
             wanted = self._wanted(table, row)

@@ -46,7 +46,7 @@ def want(tx: sa.Connection, lease_id: str) -> None:
 
 
 def lock_exclusive(tx: sa.Connection, known: Lease) -> bool:
-    """Locks the lease until the end of `tx`, which no other transaction may at the same time. False if it has another
+    """Lock the lease until the end of `tx`, which no other transaction may at the same time. False if it has another
     owner or epoch by now: nothing may be written."""
     row = tx.execute(sa.select(lease.c.engine_id, lease.c.epoch).where(
         lease.c.stack_id == known.stack_id).with_for_update()).first()

@@ -27,7 +27,7 @@ class Signal:
 
     @property
     def mark(self) -> str:
-        """Identifies the signal; its number alone may be reused after the row was deleted."""
+        """Identify the signal; its number alone may be reused after the row was deleted."""
         return mark(self.id, self.created_at)
 
 

@@ -36,7 +36,7 @@ class Checking(Reading):
         return None
 
     def _check_created(self) -> None:
-        """Raises Error if the resource has no object: a check asks the service for nothing then."""
+        """Raise Error if the resource has no object: a check asks the service for nothing then."""
         if self.resource_id is None:
             raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
 

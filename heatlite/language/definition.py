@@ -134,7 +134,7 @@ class StackDefinition:
 
     @functools.cached_property
     def mask(self) -> Mask:
-        """Hides the values of hidden parameters."""
+        """Hide the values of hidden parameters."""
         return masking.of_documents(self.template.document, self.environment.document())
 
     def prepare_mask(self) -> None:
@@ -143,7 +143,7 @@ class StackDefinition:
             self.mask.prepare()
 
     def hide_too(self, before: Mask) -> None:
-        """Hides values that were hidden before an update as well: history and metadata may still contain them."""
+        """Hide values that were hidden before an update as well: history and metadata may still contain them."""
         kept = before.without(self.mask)
         if kept:
             self.environment.hidden_values = [*self.environment.hidden_values, *kept]

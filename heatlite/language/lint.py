@@ -249,7 +249,7 @@ class Checker(DocumentChecks):
                           found=found, hint=did_you_mean(str(found), self.definition.resources))
 
     def _cycles(self) -> Iterator[Diagnostic]:
-        """Sorts resources so that required ones come first; reports each cycle as the list of its resources.
+        """Sort resources so that required ones come first; reports each cycle as the list of its resources.
 
         Those that are right are left out unless others require them: there is no cycle of them alone. Those on or
         behind a cycle come last, in the order of the template: what else is wrong with them is reported, too."""

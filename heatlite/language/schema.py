@@ -336,7 +336,7 @@ class Reader:
         return value
 
     def value(self, schema: Schema, value: object, path: Path, *, whole: bool = True) -> object:
-        """Coerces one value; `whole` False stops at its own level."""
+        """Coerce one value; `whole` False stops at its own level."""
         if value is UNKNOWN:
             return UNKNOWN
         if value is None:

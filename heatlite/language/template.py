@@ -41,7 +41,7 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
 
 def from_mapping(document: Mapping[str, object], limits: Limits | None = USUAL, source: str = ROOT,
                  text: str | None = None, encoded: str | None = None) -> Template:
-    """Make a template from data; `text`, if given, serve to look up positions. `limits`: None if the document was
+    """Make a template from data; `text`, if given, serves to look up positions. `limits`: None if the document was
     found within them before. `encoded`: the document as JSON, if the caller has it."""
     if limits is not None and (encoded is None or not json_bounds.keeps_to(encoded.encode(), limits)):
         documents.check_size(document, limits)

@@ -84,7 +84,7 @@ class Metric:
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the metric within its project: 64 hexadecimal digits."""
+        """Identify the metric within its project: 64 hexadecimal digits."""
         return hashlib.sha256(json.dumps([self.namespace, self.name, self.dimensions]).encode()).hexdigest()
 
 
@@ -294,7 +294,7 @@ def next_period(evaluated: int, now: float, period: int, delay: float, most: flo
 
 
 def evaluate(rule: AlarmRule, state: str, periods: Sequence[Statistics | None]) -> AlarmVerdict:
-    """Decides the state of an alarm that is in `state`. `periods`: the last `rule.range`, the oldest first; None: no
+    """Decide the state of an alarm that is in `state`. `periods`: the last `rule.range`, the oldest first; None: no
     data.
 
     The newest `evaluation_periods` datapoints among them count. If there are fewer:

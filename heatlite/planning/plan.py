@@ -357,9 +357,9 @@ def _of_values(was: ChangeDocument | None, now: ChangeDocument | None) -> str:
     old, new = ({_joined(value['path']): value for value in (change['values'] if change else ())}
                 for change in (was, now))
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
-    found = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
-            if name in new and 'live' in new[name] else name for name in names]
-    return f' of {first_few(found, MOST_NAMED)}' if found else ''
+    shown = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
+             if name in new and 'live' in new[name] else name for name in names[:MOST_NAMED]]
+    return f' of {first_few([*shown, *names[MOST_NAMED:]], MOST_NAMED)}' if names else ''
 
 
 def to_document(plan: Plan) -> PlanDocument:

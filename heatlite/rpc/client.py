@@ -46,10 +46,10 @@ POLL_SECONDS = 1.0                  # between two polls whether it does
 
 class EngineClient(Protocol):
     def call(self, context: RequestContext, message: messages.Message) -> object:
-        """Returns an engine's answer to `message`."""
+        """Return an engine's answer to `message`."""
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
-        """Asks one engine, or any, to look at a stack. Never raises: a lost message costs a sweep interval."""
+        """Ask one engine, or any, to look at a stack. Never raises: a lost message costs a sweep interval."""
 
 
 def _opened(found: WireAnswer) -> object:
@@ -92,16 +92,16 @@ class _Watch:
     def __init__(self, probe: Callable[[], None]) -> None:
         """`probe()`: raises BrokerUnavailable when the broker accepts no connection."""
         self._probe = probe
-        self._looked = -POLL_SECONDS
-        self._since: float | None = None            # since when every look has failed
+        self._polled_at = -POLL_SECONDS
+        self._since: float | None = None            # since when every poll has failed
 
     def is_gone(self) -> bool:
-        """Whether every look has failed for LOST_SECONDS."""
+        """Whether every poll has failed for LOST_SECONDS."""
         now = runtime.current().monotonic()
-        if now - self._looked >= POLL_SECONDS:
-            if now - self._looked > LOST_SECONDS:   # no call has waited meanwhile
+        if now - self._polled_at >= POLL_SECONDS:
+            if now - self._polled_at > LOST_SECONDS:   # no call has waited meanwhile
                 self._since = None
-            self._looked = now
+            self._polled_at = now
             try:
                 self._probe()
                 self._since = None
@@ -116,13 +116,13 @@ class EngineLife:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._looked = -POLL_SECONDS
+        self._polled_at = -POLL_SECONDS
         self._found = True
 
     def __call__(self) -> bool:
         now = runtime.current().monotonic()
-        if now - self._looked >= POLL_SECONDS:
-            self._looked = now
+        if now - self._polled_at >= POLL_SECONDS:
+            self._polled_at = now
             try:
                 since = runtime.current().now() - timedelta(seconds=OFFERED_SECONDS)
                 with self._database.reader() as tx:
@@ -164,11 +164,11 @@ class BrokerClient:
         self._watch = _Watch(self.probe)
 
     def probe(self) -> None:
-        """Raises BrokerUnavailable when the broker accepts no connection."""
+        """Raise BrokerUnavailable when the broker accepts no connection."""
         messaging.probe(self._conf, self._url)
 
     def check(self) -> None:
-        """Raises BrokerUnavailable when the broker accepts no connection, or refuses the login. Logs in if the last
+        """Raise BrokerUnavailable when the broker accepts no connection, or refuses the login. Logs in if the last
         message found no way, or none was sent yet, unless there is a connection already."""
         self._probe()
         if self._connected:
@@ -262,7 +262,7 @@ class BrokerClient:
         return self._offer(context, message, end - here.monotonic())
 
     def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
-        """Sends the message once; an engine that receives it after `seconds` drops it."""
+        """Send the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
         who = _sent_context(context, here, seconds)
         until, end = here.monotonic() + min(OFFERED_SECONDS, seconds), here.monotonic() + seconds

@@ -82,7 +82,7 @@ class Message:
 
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, object]) -> Self:
-        """Builds the message from its fields, in a message or in a stored document. Ignores unknown fields."""
+        """Build the message from its fields, in a message or in a stored document. Ignores unknown fields."""
         return cls(**document_parts.known_fields(cls, arguments))
 
 

@@ -74,7 +74,7 @@ class RequestHandler(Protocol):
 
 def answer(endpoint: RequestHandler, context: messages.SentContext, method: str, arguments: Mapping[str, object],
            check: Callable[[], None] = lambda: None, slots: Slots | None = None) -> WireAnswer:
-    """Handles one message, from its encoded form to that of its answer. Never raises an Exception.
+    """Handle one message, from its encoded form to that of its answer. Never raises an Exception.
 
     `check()` raises DatabaseUnavailable while this engine should answer no calls. `slots`: shared by all messages;
     without them there is no limit of messages that are answered at once.
@@ -132,7 +132,7 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
 
 @contextmanager
 def _in_time(request: RequestContext, here: runtime.Runtime, reads: bool, slots: Slots | None) -> Iterator[None]:
-    """Holds a slot, and ends the request when its caller has given up: a read at any moment, others until they begin to
+    """Hold a slot, and ends the request when its caller has given up: a read at any moment, others until they begin to
     store. Those that compute find out at their turns, and where they are accepted. Raises TooLate."""
     if request.deadline is None:            # a cast: nothing waits for it, and it takes a moment
         yield
@@ -161,7 +161,7 @@ def _note_subject(message: messages.Message) -> None:
 
 
 def _check_size(value: object) -> None:
-    """Raises RequestLimitExceeded if an answer is too large to be sent.
+    """Raise RequestLimitExceeded if an answer is too large to be sent.
 
     An answer may refer to one large text many times; it is small in memory, but encoded once for each reference.
     """
@@ -227,7 +227,7 @@ class MessageServer:
             serializer=oslo_messaging.NoOpSerializer(), access_policy=oslo_messaging.DefaultRPCAccessPolicy)
 
     def start(self) -> None:
-        """Connects and listens. Blocks until a broker lets this engine in: run it in a thread of its own."""
+        """Connect and listens. Blocks until a broker lets this engine in: run it in a thread of its own."""
         waits: tuple[type[Exception], ...] = (exception.BrokerUnavailable, *messaging.refusals())
         retries.call(self._start, retries.START, waits, before_pause=lambda error, _seconds: outages.away(
             outages.BROKER, error if isinstance(error, exception.BrokerUnavailable) else
@@ -251,7 +251,7 @@ class MessageServer:
         return self._slots.full_seconds() <= longest
 
     def stop(self) -> None:
-        """Stops taking messages, waits for those being handled, removes the engine's own queue."""
+        """Stop taking messages, waits for those being handled, removes the engine's own queue."""
         if not self.listens:               # still waiting for a broker
             return
         self._server.stop()
@@ -260,7 +260,7 @@ class MessageServer:
 
 
 def serve(transport: object, engine_id: str, endpoint: RequestHandler) -> MessageServer:
-    """Returns a server that listens. Blocks until there is a broker."""
+    """Return a server that listens. Blocks until there is a broker."""
     server = MessageServer(transport, engine_id, endpoint)
     server.start()
     return server

@@ -26,7 +26,7 @@ _release: ContextVar[Callable[[], None]] = ContextVar('release of a slot', defau
 
 
 def release() -> None:
-    """Gives back the slot of the request that this green thread answers, if any. For one that has done its work, and
+    """Give back the slot of the request that this green thread answers, if any. For one that has done its work, and
     waits for something that others do."""
     _release.get()()
 
@@ -38,9 +38,9 @@ class Slots:
     def __init__(self, runtime: Runtime, threads: int, of_project: int | None = None) -> None:
         self._runtime = runtime
         self.slots = max(threads // THREADS_OF_SLOT, 1)
-        self.most_of_project = max(self.slots // SLOTS_PART, 1)
-        self.most_threads_of_project = of_project or max(threads // THREADS_PART, 1)
-        self._taken: KeyedCount[str] = KeyedCount()     # slots, by project
+        self.most_slots_of_share = max(self.slots // SLOTS_PART, 1)
+        self.most_threads_of_share = of_project or max(threads // THREADS_PART, 1)
+        self._taken: KeyedCount[str] = KeyedCount()     # slots, by share
         self._present: KeyedCount[str] = KeyedCount()   # requests with a slot, or waiting for one
         self._waiting: dict[Flag, str] = {}             # in the order of their arrival
         self._full_since: float | None = None           # when the last slot was taken, or given from one to another
@@ -51,27 +51,27 @@ class Slots:
 
     @contextmanager
     def taken(self, context: RequestContext, seconds: float) -> Iterator[None]:
-        """Holds a slot of the share of a request (`RequestContext.share`), until the end of the block or until
+        """Hold a slot of the share of a request (`RequestContext.share`), until the end of the block or until
         `release`. Raises EngineIsFull if too many of its requests are in this engine, TooLate if it gets none within
         `seconds`."""
-        project = context.share
-        if self._present.count(project) >= self.most_threads_of_project:
+        share = context.share
+        if self._present.count(share) >= self.most_threads_of_share:
             raise exception.EngineIsFull(_('Too many requests of this project wait for an engine.'))
-        with self._present.held(project):
-            self._take(project, seconds)
-            with self._released_once(project):
+        with self._present.held(share):
+            self._take(share, seconds)
+            with self._released_once(share):
                 yield
 
     @contextmanager
-    def _released_once(self, project: str) -> Iterator[None]:
-        """Gives the slot of this green thread back at the end of the block, or before by `release`."""
+    def _released_once(self, share: str) -> Iterator[None]:
+        """Give the slot of this green thread back at the end of the block, or before by `release`."""
         is_released = False
 
         def give_back() -> None:
             nonlocal is_released
             if not is_released:
                 is_released = True
-                self._give_back(project)
+                self._give_back(share)
 
         token = _release.set(give_back)
         try:
@@ -80,37 +80,37 @@ class Slots:
             _release.reset(token)
             give_back()
 
-    def _take(self, project: str, seconds: float) -> None:
-        if self._has_room(project):
-            self._note(project)
+    def _take(self, share: str, seconds: float) -> None:
+        if self._has_room(share):
+            self._note(share)
             return
         turn = self._runtime.flag()
-        self._waiting[turn] = project
+        self._waiting[turn] = share
         try:
             with metrics.rpc_waiting_for_slot.track_inprogress():
                 is_mine = turn.wait(seconds)
         except BaseException:                           # the thread is killed
-            self._leave(turn, project)
+            self._leave(turn, share)
             raise
         if not is_mine:
-            self._leave(turn, project)
+            self._leave(turn, share)
             raise exception.TooLate
 
-    def _leave(self, turn: Flag, project: str) -> None:
+    def _leave(self, turn: Flag, share: str) -> None:
         if self._waiting.pop(turn, None) is None:       # it has got a slot meanwhile
-            self._give_back(project)
+            self._give_back(share)
 
-    def _has_room(self, project: str) -> bool:
-        return self._taken.total() < self.slots and self._taken.count(project) < self.most_of_project
+    def _has_room(self, share: str) -> bool:
+        return self._taken.total() < self.slots and self._taken.count(share) < self.most_slots_of_share
 
-    def _note(self, project: str) -> None:
-        self._taken.add(project)
+    def _note(self, share: str) -> None:
+        self._taken.add(share)
         if self._taken.total() >= self.slots:
             self._full_since = self._runtime.monotonic()
 
-    def _give_back(self, project: str) -> None:
+    def _give_back(self, share: str) -> None:
         """Free a slot, and give it to the first that waits and may have it."""
-        self._taken.remove(project)
+        self._taken.remove(share)
         self._full_since = None
         for turn, other in self._waiting.items():
             if self._has_room(other):

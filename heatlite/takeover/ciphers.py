@@ -52,8 +52,8 @@ def _cbc(secret: str, key: str) -> bytes:
 def _aes(secret: str, key: str, mode: Callable[[bytes], CBC | CFB]) -> bytes:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
     vectored = base64.b64decode(secret, validate=True)
-    opener = Cipher(algorithms.AES(key[:LENGTH].encode()), mode(vectored[:BLOCK])).decryptor()
-    return opener.update(vectored[BLOCK:]) + opener.finalize()
+    decryptor = Cipher(algorithms.AES(key[:LENGTH].encode()), mode(vectored[:BLOCK])).decryptor()
+    return decryptor.update(vectored[BLOCK:]) + decryptor.finalize()
 
 
 METHODS: Mapping[str, Callable[[str, str], bytes]] = {
@@ -66,11 +66,11 @@ METHODS: Mapping[str, Callable[[str, str], bytes]] = {
 def decrypt(method: str, secret: str, key: str) -> str:
     """Return the clear text. Raises InvalidEncryptionKey for another key or a damaged value, Error for an unknown
     method."""
-    opener = METHODS.get(method)
-    if opener is None:
+    decrypted = METHODS.get(method)
+    if decrypted is None:
         raise exception.Error(_('"%s" is no method by which Heat encrypts.') % method)
     try:
-        return opener(secret, key).decode()
+        return decrypted(secret, key).decode()
     except (ValueError, IndexError, binascii.Error):
         raise exception.InvalidEncryptionKey() from None
 

@@ -184,7 +184,7 @@ class Transfer:
             tree.root.tenant or '', f'{tree.root.name} {tree.root.id}', row, reason))
 
     def _name_orphans(self) -> None:
-        """Leaves out nested stacks that are in no tree, with what is nested in them."""
+        """Leave out nested stacks that are in no tree, with what is nested in them."""
         after: str | None = ''
         while after is not None:
             with self._heat.reader() as tx:

@@ -203,7 +203,7 @@ class Life:
         return self._crash(self._restore, None)
 
     def _crash(self, prepare: Callable[[], None], wanted: Mapping[str, object] | None) -> Said:
-        """Kills the engine at each point on the way to `wanted`; another one must get there."""
+        """Kill the engine at each point on the way to `wanted`; another one must get there."""
         if not self._crash_every:
             return NOT_TRIED, 'crashes were not asked for'
         chaos = self.scenario.cluster.chaos

@@ -59,7 +59,7 @@ class Universe:
         return self.running
 
     def close(self) -> None:
-        """Unwinds every thread: one that hangs in the middle keeps all it refers to in memory."""
+        """Unwind every thread: one that hangs in the middle keeps all it refers to in memory."""
         for process in self.processes:
             process.dead = True
         for process in self.processes:

@@ -366,7 +366,7 @@ class ServerDatabase(SimDatabase):
         self._server.has_ended()
 
     def _do_not_wait(self, connection: DriverConnection, _record: object) -> None:
-        """Locks, and transactions without a statement, are waited for in virtual time only (`DatabaseServer.wait`)."""
+        """Lock, and transactions without a statement, are waited for in virtual time only (`DatabaseServer.wait`)."""
         with connection.cursor() as cursor:
             if self.dialect == 'mysql':
                 cursor.execute('SET SESSION innodb_lock_wait_timeout = 0, SESSION idle_transaction_timeout = 0')

@@ -114,7 +114,7 @@ def test_a_project_has_a_share_of_what_is_fetched(url, allowed):
 
     with futures.ThreadPoolExecutor() as pool:
         slow = [pool.submit(fetch, 'p') for _ in range(fetching.MOST_AT_ONCE)]
-        while fetching.SHARES.under_way('p') < fetching.MOST_AT_ONCE:
+        while fetching.UNDER_WAY.count('p') < fetching.MOST_AT_ONCE:
             assert not any(each.done() for each in slow), slow[0].exception()
             time.sleep(0.01)
         refused = pool.submit(fetch, 'p', '/template').exception()
@@ -122,7 +122,7 @@ def test_a_project_has_a_share_of_what_is_fetched(url, allowed):
         assert pool.submit(fetch, 'q', '/template').result() == TEMPLATE
         assert all(each.exception() for each in slow)
         assert pool.submit(fetch, 'p', '/template').result() == TEMPLATE
-    assert not fetching.SHARES.under_way('p')
+    assert not fetching.UNDER_WAY.count('p')
 
 
 def refusal(url):

@@ -1,4 +1,4 @@
-"""A bench for types: a stack to look at, a record in memory, and a writer that remembers what it was told."""
+"""A bench for types: a stack to look at, a record in memory, and a writer that remembers what it was given."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_projects_share_the_engine():
             goes_on.wait(20)
 
     engine, ends = client(work)
-    share = ends._slots.most_of_project
+    share = ends._slots.most_slots_of_share
 
     def ask(project):
         ends.call(RequestContext(project_id=project, overwrite=False), messages.ExportStack('s'))

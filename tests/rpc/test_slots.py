@@ -140,8 +140,8 @@ def test_metrics_count_the_requests_that_wait_for_a_slot(engine):
 
 def test_requests_of_several_projects_leave_threads_to_others():
     made = Slots(runtime.current(), THREADS)
-    assert 7 * made.most_threads_of_project < THREADS
-    assert made.most_of_project < made.most_threads_of_project
+    assert 7 * made.most_threads_of_share < THREADS
+    assert made.most_slots_of_share < made.most_threads_of_share
 
 
 def test_a_request_that_waits_for_others_gives_its_slot_back_once(engine):

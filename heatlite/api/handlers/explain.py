@@ -85,7 +85,7 @@ class WaitingView(TypedDict):
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """Explains a stack."""
+    """Explain a stack."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
         found = explained(tx, row, req.conf.stack_action_timeout)
@@ -95,7 +95,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> View:
-    """Explains one resource. `path`: names from this stack down, with slashes between."""
+    """Explain one resource. `path`: names from this stack down, with slashes between."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
         return {'explanation': of_resource(tx, row, tuple(path.split('/')),

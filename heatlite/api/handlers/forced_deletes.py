@@ -11,7 +11,7 @@ View = dict[str, object]
 
 
 def begin(req: Request, stack_name: str, stack_id: str) -> View:
-    """Begins to delete a stack in any case."""
+    """Begin to delete a stack in any case."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     req.call(messages.ForceDeleteStack(stack.id))
@@ -19,7 +19,7 @@ def begin(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def release(req: Request, stack_name: str, stack_id: str) -> View:
-    """Begins to delete a stack, and keeps its objects in the cloud."""
+    """Begin to delete a stack, and keep its objects in the cloud."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     req.call(messages.ReleaseStack(stack.id))

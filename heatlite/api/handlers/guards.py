@@ -58,7 +58,7 @@ def lock(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def set_lock(req: Request, stack_name: str, stack_id: str) -> View:
-    """Locks a stack. `reason` in the body: shown to those whose changes are refused."""
+    """Lock a stack. `reason` in the body: shown to those whose changes are refused."""
     stack, _former = _found(req, stack_name, stack_id)
     reason = text(req.require_json(), 'reason', LONGEST_NAME)
     if not reason:

@@ -74,7 +74,7 @@ def approve(req: Request, plan_id: str) -> None:
 
 
 def apply(req: Request, plan_id: str) -> Created:
-    """Carries out a plan. `digest` in the body: that of the plan that the caller has seen."""
+    """Carry out a plan. `digest` in the body: that of the plan that the caller has seen."""
     digest = text(req.json or {}, 'digest', DIGEST)
     made = req.call(messages.ApplyPlan(_known(req, plan_id), digest))
     url = links.stack_url(req.base, made['tenant'], made['stack_name'], made['stack_id'])

@@ -21,7 +21,7 @@ MOST_READ = 500                         # resources in progress among which thos
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """Tells how far a stack has come."""
+    """Tell how far a stack has come."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
         return {'progress': seen(tx, row, req.conf.stack_action_timeout)}

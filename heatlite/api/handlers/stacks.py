@@ -59,7 +59,7 @@ def _list(req: Request, summaries: list[stack_lists.Summary], rest: View) -> Str
 
 
 def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:
-    """Redirects (302) to the stack's URL, with the query unchanged. A valid ARN is not looked up."""
+    """Redirect (302) to the stack's URL, with the query unchanged. A valid ARN is not looked up."""
     if stack_name[:4].lower() == 'arn:':
         try:
             identifier = HeatIdentifier.from_arn(stack_name)
@@ -185,7 +185,7 @@ def delete(req: Request, stack_name: str, stack_id: str) -> None:
 
 
 def abandon(req: Request, stack_name: str, stack_id: str) -> View:
-    """Abandons a stack. The export is complete for every caller who may do so: it is the only copy for a later
+    """Abandon a stack. The export is complete for every caller who may do so: it is the only copy for a later
     adoption."""
     return masking.complete(req.call(messages.AbandonStack(_exportable(req, stack_name, stack_id))))
 

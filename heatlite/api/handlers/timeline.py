@@ -22,7 +22,7 @@ MOST_EARLIER = 4000                     # before it began, the last ones
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """Tells when each resource of a stack was worked on."""
+    """Tell when each resource of a stack was worked on."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
         return {'timeline': seen(tx, row)}

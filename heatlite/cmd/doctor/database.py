@@ -16,6 +16,7 @@ from heatlite.cmd.doctor.files import APIS
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
+from heatlite.common.wording import first_few
 from heatlite.db import sealing, sync, tables
 from heatlite.db.connection import CLOCKS, parsed_url
 
@@ -243,7 +244,7 @@ def _newer(found: str, missing: Sequence[str]) -> DoctorFinding:
     if missing:
         return DoctorFinding(_('The tables have all columns that this release uses (version %s).') % sync.HEAD,
                              _('They have version %(found)s, of a newer release, and lack %(columns)s.') % {
-                           'found': found, 'columns': ', '.join(missing[:5])},
+                           'found': found, 'columns': first_few(missing, 5)},
                              _('Install the release of the other hosts: this one is too old for the database.'))
     return DoctorFinding(_('The tables have version %s.') % sync.HEAD,
                          _('They have version %s, of a newer release: this release works with it while hosts are '

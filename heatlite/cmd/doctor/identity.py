@@ -201,7 +201,7 @@ def no_trusts(site: Site) -> str:
 
 
 def signatures(site: Site) -> Iterator[DoctorFinding]:
-    """Asks Keystone to verify a signature by a key that does not exist: a user without the right gets 403."""
+    """Ask Keystone to verify a signature by a key that does not exist: a user without the right gets 403."""
     base = site.conf.ec2authtoken.auth_uri or site.keystone_url
     url = f'{_VERSION.sub("", base.rstrip("/"))}/v3/ec2tokens'
     answer = site.authtoken.post(url, raise_exc=False, json={'ec2Credentials': {
@@ -252,7 +252,7 @@ def no_domain(site: Site) -> str:
 
 
 def domain_rights(site: Site) -> Iterator[DoctorFinding]:
-    """Asks to create the user again that asks: Keystone checks the right first, and finds then that it exists."""
+    """Ask to create the user again that asks: Keystone checks the right first, and finds then that it exists."""
     session = site.domain_admin
     access = access_of(session)
     answer = session.post(f'{site.keystone_url}/users', raise_exc=False, json={'user': {

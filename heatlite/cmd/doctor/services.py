@@ -19,6 +19,7 @@ from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import config, health
 from heatlite.common.i18n import _
+from heatlite.common.wording import first_few
 from heatlite.db import engines
 from heatlite.db.tables import resource
 
@@ -125,7 +126,7 @@ def used_services(site: Site) -> Iterator[DoctorFinding]:
     for service, used_by in missing.items():
         yield DoctorFinding(_('The catalogue has the services of all resource types in use.'),
                             _('"%(service)s" is missing; it is used by %(types)s.')
-                            % {'service': service, 'types': ', '.join(used_by[:5])},
+                            % {'service': service, 'types': first_few(used_by, 5)},
                             _('Add the service to the catalogue, or correct [DEFAULT] region_name_for_services.'),
                             WARNING)
 

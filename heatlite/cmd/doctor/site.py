@@ -30,7 +30,7 @@ class Site:
 
     @functools.cached_property
     def database(self) -> Database:
-        """Raises Error for an unset or wrong URL. Connects at first use."""
+        """Raise Error for an unset or wrong URL. Connects at first use."""
         from heatlite.db.connection import OPTIONS, Database, url_of
         url = url_of(self.conf)
         options = {name: self.conf.database[name] for name in OPTIONS}

@@ -57,7 +57,7 @@ class ToURL:
 
 
 def parse(action: str, project_id: str, stack_id: str | None) -> ToResource | ToURL:
-    """Returns the target of an action of an alarm of that project and, perhaps, stack.
+    """Return the target of an action of an alarm of that project and, perhaps, stack.
 
     Raises HTTPBadRequest for one that is nothing known, or names another project.
     """

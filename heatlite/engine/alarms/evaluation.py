@@ -38,7 +38,7 @@ class EvaluatedBatch:
 
 
 def run(tx: Connection, lease: Lease, delay: float, most: int, requests: WaitingRequests) -> EvaluatedBatch:
-    """Evaluates at most `most` alarms that are due. `delay`: seconds that data may be late; `requests`: the caller's,
+    """Evaluate at most `most` alarms that are due. `delay`: seconds that data may be late; `requests`: the caller's,
     of all its batches. Raises LeaseLost.
 
     Each complete period is evaluated, the oldest first. After an outage of more than MADE_UP seconds, or if the clock
@@ -75,7 +75,7 @@ def run(tx: Connection, lease: Lease, delay: float, most: int, requests: Waiting
 
 
 def held(tx: Connection, lease: Lease) -> int:
-    """Locks the lease, and returns its shard. Raises LeaseLost if another engine has it now."""
+    """Lock the lease, and return its shard. Raises LeaseLost if another engine has it now."""
     shard = shards.number(lease.stack_id)
     assert shard is not None
     if not shards.lock_exclusive(tx, lease):
@@ -89,13 +89,13 @@ def time(tx: Connection) -> float:
 
 
 def put_off_first(tx: Connection, lease: Lease, seconds: float) -> None:
-    """Lets the alarm that is due first wait. It may be unreadable: its rule was encrypted with another key, perhaps."""
+    """Let the alarm that is due first wait. It may be unreadable: its rule was encrypted with another key, perhaps."""
     shard = held(tx, lease)
     alarms.put_off_first(tx, shard, time(tx) + seconds)
 
 
 def restart_clock(tx: Connection, lease: Lease, delay: float, most: int) -> int:
-    """Lets alarms begin anew that wait for a time far ahead, because the clock was set back. Returns how many.
+    """Let alarms begin anew that wait for a time far ahead, because the clock was set back. Returns how many.
 
     Their next period is the one that runs now.
     """

@@ -48,7 +48,7 @@ class Matching:
         return found
 
     def forget(self, project_id: str) -> None:
-        """Reads the alarms of a project anew."""
+        """Read the alarms of a project anew."""
         self._known.remove(project_id)
 
 

@@ -55,7 +55,7 @@ class MetricPlaces:
         self._old.pop(project_id + digest, None)
 
     def rotate(self) -> None:
-        """Drops what is too old."""
+        """Drop what is too old."""
         if self._runtime.monotonic() - self._since > REMEMBERED_SECONDS / 2:
             self._drop()
 
@@ -87,7 +87,7 @@ class MetricWriter:
         self._is_writing = False
 
     def put(self, project_id: str, points: Sequence[Datapoint], by_stack_user: bool = False) -> None:
-        """Stores datapoints, all or none, and returns after the commit.
+        """Store datapoints, all or none, and return after the commit.
 
         `by_stack_user`: a user inside a stack sends them, who must leave room for new metrics of the project. Raises
         LimitExceeded for too many metrics, RequestLimitExceeded if too many datapoints wait.
@@ -113,7 +113,7 @@ class MetricWriter:
         return self._max_metrics // PART_OF_STACK_USERS
 
     def forget(self, project_id: str, metric: Metric) -> None:
-        """Reads the place of a metric anew at its next datapoint."""
+        """Read the place of a metric anew at its next datapoint."""
         self._places.remove(project_id, metric.digest)
 
     def _write_all(self) -> None:

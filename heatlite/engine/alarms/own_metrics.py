@@ -53,7 +53,7 @@ METRICS: Final[Mapping[str, tuple[str, Callable[[MeasuredStack, datetime], float
 
 
 def record(tx: Connection, lease: Lease, most: int) -> int:
-    """Stores the metrics of the shard for the minute that runs, unless they are there. `most`: metrics of a project.
+    """Store the metrics of the shard for the minute that runs, unless they are there. `most`: metrics of a project.
 
     Returns how many. Raises LeaseLost.
     """

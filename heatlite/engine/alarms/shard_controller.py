@@ -34,7 +34,7 @@ class Work(Protocol):
     lease: Lease
 
     def step(self) -> float | None:
-        """Does what is due, and returns the seconds until the next call; None: there is no work any more."""
+        """Do what is due, and return the seconds until the next call; None: there is no work any more."""
 
 
 class ShardController:
@@ -50,7 +50,7 @@ class ShardController:
         self._stopping = False
 
     def acquire(self, lease: Lease) -> None:
-        """Begins to work under a lease that was just claimed."""
+        """Begin to work under a lease that was just claimed."""
         known = self._running.get(lease.stack_id)
         if self._stopping or (known is not None and known[0].epoch == lease.epoch):
             return
@@ -65,20 +65,20 @@ class ShardController:
         return lease_id in self._running
 
     def wake(self, lease_id: str) -> None:
-        """Lets a shard look for work at once, if this engine drives it."""
+        """Let a shard look for work at once, if this engine drives it."""
         known = self._running.get(lease_id)
         if known is not None:
             known[2].set()
 
     def tell(self, followed: Followed) -> None:
-        """Wakes up the engines that drive the stacks with new signals. Without it, sweeps would find them."""
+        """Wake up the engines that drive the stacks with new signals. Without it, sweeps would find them."""
         for stack_id in sorted(followed.stacks):
             with self._database.reader() as tx:
                 owner = leases.owner(tx, stack_id)
             self._wake(stack_id, owner)
 
     def stop(self) -> None:
-        """Ends all threads; the lease manager gives the leases up."""
+        """End all threads; the lease manager gives the leases up."""
         self._stopping = True
         for _lease, thread, _wake_flag in list(self._running.values()):
             thread.kill()

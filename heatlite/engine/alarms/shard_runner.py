@@ -54,7 +54,7 @@ class ShardRunner:
         self._requests = WaitingRequests()
 
     def step(self) -> float | None:
-        """Does what is due. Returns the seconds until the next call; None: there is no work, the lease was released.
+        """Do what is due. Returns the seconds until the next call; None: there is no work, the lease was released.
 
         Raises LeaseLost, and DatabaseUnavailable with nothing of one batch stored.
         """
@@ -82,7 +82,7 @@ class ShardRunner:
         return _State(*(None if each is None else each - now for each in (alarm, request)))
 
     def _evaluate(self) -> bool:
-        """Evaluates alarms that are due, a batch at a time; other threads run in between. False: some are left, as
+        """Evaluate alarms that are due, a batch at a time; other threads run in between. False: some are left, as
         after an outage, when there are more than a ROUND can do."""
         size, end = self._settings.batch, self._runtime.monotonic() + ROUND
         while True:
@@ -125,7 +125,7 @@ class ShardRunner:
         self._clock_checked = self._runtime.monotonic()
 
     def _release(self, tx: Connection) -> bool:
-        """Gives the lease back if there is still no work: a change of an alarm locks the lease first."""
+        """Give the lease back if there is still no work: a change of an alarm locks the lease first."""
         evaluation.held(tx, self.lease)
         if alarms.next_due(tx, self._shard) is not None:
             return False

@@ -61,7 +61,7 @@ class WaitingRequests:
 
 def store(tx: Connection, transitions: Iterable[Transition], now: float, at: datetime,
           requests: WaitingRequests) -> Followed:
-    """Stores the history of these changes, and the actions of alarms whose actions are enabled.
+    """Store the history of these changes, and the actions of alarms whose actions are enabled.
 
     `now`, `at`: the database's time; `requests`: the caller's, of all its transactions. The alarms themselves are
     written by the caller. Locks leases of stacks, in the order of their ids.
@@ -112,7 +112,7 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
 
 def _signal(tx: Connection, row: stacks.StoredStack | None, each: Transition, target: ToResource,
             at: datetime) -> str | None:
-    """Stores a signal to a resource of that stack. Returns why it was not stored, or None.
+    """Store a signal to a resource of that stack. Returns why it was not stored, or None.
 
     Whether the resource takes it now is decided when it is handled: an alarm must not be lost because its stack is
     being updated.

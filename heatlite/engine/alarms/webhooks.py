@@ -50,7 +50,7 @@ class Webhooks:
         self._under_way: dict[int, str] = {}            # id of a request -> its project
 
     def send(self, lease: Lease, waiting: list[Webhook]) -> None:
-        """Begins to send requests of the lease's shard; those under way are not sent twice."""
+        """Begin to send requests of the lease's shard; those under way are not sent twice."""
         of_project = Counter(self._under_way.values())
         for each in waiting:
             if each.id not in self._under_way and of_project[each.project_id] < OF_PROJECT:

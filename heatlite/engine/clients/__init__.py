@@ -212,7 +212,7 @@ def plugin_classes() -> _PluginClasses:
 
 
 def initialise() -> None:
-    """Forgets what was loaded, and looks at the installed packages anew."""
+    """Forget what was loaded, and look at the installed packages anew."""
     global _classes
     _classes = None
 

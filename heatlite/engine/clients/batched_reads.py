@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-FRESH = 60.0                        # seconds
+FRESH = 60.0                        # seconds since an answer was complete
 STEPS_OF_OBJECT = 5                 # of a turn, for each object of a list
 ALONE = 2                           # objects of a collection that are asked for alone before it is listed
 PAGE, MOST_PAGES = 1000, 50         # objects of one request of a list, and requests of one list
@@ -85,7 +85,8 @@ class BatchedReads:
     def before(self, service: str) -> None:
         """Wait until a request may be sent; call it right before."""
         label = metrics.service_label(service)
-        metrics.drift_wait.labels(label).inc(self._wait(service))
+        if waited := self._wait(service):
+            metrics.drift_wait.labels(label).inc(waited)
         self.sent[service] += 1
         metrics.drift_requests.labels(label).inc()
 

@@ -160,7 +160,7 @@ def remember(group: str) -> Callable[[Callable[Concatenate[S, P], R]], Callable[
 
 
 def key_of(kind: type, context: object) -> Key:
-    """Begins the keys of what an object of `kind` asks for `context`: another project has other answers."""
+    """Begin the keys of what an object of `kind` asks for `context`: another project has other answers."""
     return f'{kind.__module__}.{kind.__qualname__}', getattr(context, 'project_id', None)
 
 

@@ -79,7 +79,7 @@ class NodeData:
         return self._reference_id
 
     def attribute(self, attr_name: object) -> object:
-        """Raises KeyError for one that was not read, and the error of reading it."""
+        """Raise KeyError for one that was not read, and the error of reading it."""
         return _value(self._attributes[attr_name])
 
     def attributes(self) -> dict[str, object]:

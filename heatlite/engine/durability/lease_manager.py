@@ -164,7 +164,7 @@ class LeaseManager:
             self._confirmed[lease] = lapses
 
     def check(self) -> None:
-        """Raises DatabaseUnavailable while the heartbeat cannot be stored in time: another engine, which may reach the
+        """Raise DatabaseUnavailable while the heartbeat cannot be stored in time: another engine, which may reach the
         database, shall answer what is asked."""
         if self._is_hindered and self._runtime.monotonic() > self._deadline:
             raise exception.DatabaseUnavailable(reason='the heartbeat was not stored')

@@ -59,7 +59,7 @@ class ZaqarQueue:
     """The sink `{type: zaqar-queue, target: QUEUE, ttl: SECONDS}`: a queue in the project of the stack's owner."""
 
     def __init__(self, target: str, ttl: int = 3600) -> None:
-        """Raises ValueError for a target that cannot be the name of a queue, or a ttl that is no number of seconds."""
+        """Raise ValueError for a target that cannot be the name of a queue, or a ttl that is no number of seconds."""
         if not isinstance(target, str) or not 0 < len(target) <= LONGEST_TARGET:
             raise ValueError(_('target must be the name of a queue, of at most %d characters') % LONGEST_TARGET)
         if isinstance(ttl, bool) or not isinstance(ttl, int) or ttl <= 0:

@@ -44,7 +44,7 @@ class _Writer:
         self._runtime = runtime
 
     def _row(self, resource: State) -> ResourceState:
-        """Raises EntityNotFound if the resource was deleted meanwhile."""
+        """Raise EntityNotFound if the resource was deleted meanwhile."""
         row = self._leased.rows.get(stored_number(resource))
         if row is None:
             raise exception.EntityNotFound(entity='Resource', name=resource.name)
@@ -149,7 +149,7 @@ class SignalWriter(_Writer):
         self.events.append(self._event(resource, action, status, reason))
 
     def _edit(self, resource: State, edit: Callable[[ResourceState], ResourceState]) -> None:
-        """Raises EntityNotFound if the resource was deleted meanwhile."""
+        """Raise EntityNotFound if the resource was deleted meanwhile."""
         self._row(resource)
         self._edits.append(edit)
 

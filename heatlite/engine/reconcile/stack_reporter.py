@@ -52,10 +52,10 @@ class StackReporter:
         self._count(row, status)
         action_spans.ended(leased, status, reason)
         self._notify(row, row.action, status, reason)
+        LOG.info('Stack %s [%s] %s_%s: %s', row.name, leased.id, row.action, status, reason)
         if self._plugins:
             self._plugins.after(leased.context, runner.executor.facade, None, row.action,
                                 is_stack_failure=status is Status.FAILED)
-        LOG.info('Stack %s [%s] %s_%s: %s', row.name, leased.id, row.action, status, reason)
 
     def given_up(self, row: stacks.StoredStack) -> None:
         """Report a stack that was set to FAILED without being loaded. Plug-ins are not called: there is no facade."""

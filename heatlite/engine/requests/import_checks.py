@@ -29,9 +29,12 @@ def check(preview: PreviewedStack, context: RequestContext, registry: TypeRegist
     if not imports and not _has_imports(preview):
         return
     registry.enforce(context, RULE)
-    errors = [*_absent(preview), *((path, str(error)) for path, error in _errors(preview, ()))][:MOST_SHOWN]
+    errors = [*_absent(preview), *((path, str(error)) for path, error in _errors(preview, ()))]
     if errors:
-        first, *others = [preview.mask.text(f"resources.{'/'.join(path)}: {text}") for path, text in errors]
+        first, *others = [preview.mask.text(f"resources.{'/'.join(path)}: {text}")
+                          for path, text in errors[:MOST_SHOWN]]
+        if len(errors) > MOST_SHOWN:
+            others.append(_('and %d more') % (len(errors) - MOST_SHOWN))
         raise exception.StackValidationFailed(message=first, details=others, elsewhere=True)
 
 

@@ -47,7 +47,7 @@ class PlanPolicies:
     """Judges the plans that are made or applied, in threads of requests, which ask one server after the other."""
 
     def __init__(self, runtime: Runtime, settings: PolicySettings) -> None:
-        """Raises Error for a wrong rules file."""
+        """Raise Error for a wrong rules file."""
         self._runtime = runtime
         self._settings = settings
         self._rules: PlanRules | None = None

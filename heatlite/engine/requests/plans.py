@@ -224,7 +224,7 @@ class Plans:
         errors = [each.text for each in checked.findings if each.level is FindingLevel.ERROR]
         if errors:
             raise exception.Conflict(plan_builder.whole_mask(preview).text(' '.join([
-                _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
+                _('The checks of plan %s find errors.') % stored.id, first_few(errors, MOST_DIFFERENCES, ' ')])))
 
     def _check_start(self, context: RequestContext, stored: StoredPlan,
                      request: messages.CreatePlan) -> PreviewedStack | None:

@@ -25,7 +25,7 @@ class Previews:
 
     def of_create(self, context: RequestContext, row: stacks.StoredStack,
                   definition: StackDefinition) -> PreviewedStack:
-        """Raises what `import_checks.check` raises, as does `of_update`."""
+        """Raise what `import_checks.check` raises, as does `of_update`."""
         preview = self._preview(context).of_create(row, definition)
         import_checks.check(preview, context, self._core.registry)
         return preview

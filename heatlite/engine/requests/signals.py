@@ -27,10 +27,10 @@ from heatlite.planning.states import Event, ResourceState
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import errors, messages, slots
 
-FIRST_POLL_SECONDS = 0.1                # seconds between the first two polls whether a signal was handled
+FIRST_POLL_SECONDS = 0.1                # between the first two polls whether a signal was handled
 POLL_FACTOR = 1.25                      # from each pause to the next one
 LONGEST_POLL_SECONDS = 1.0              # between the last ones: many requests may wait at once
-HANDLING_SECONDS = 60.0                 # seconds that a request waits for a signal to be handled
+HANDLING_SECONDS = 60.0                 # that a request waits for a signal to be handled
 
 
 @dataclass(frozen=True)

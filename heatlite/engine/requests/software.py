@@ -338,7 +338,7 @@ class Software:
 
 @contextmanager
 def _growing(tx: Connection, project_id: str, server_id: str, new: int = 0) -> Iterator[None]:
-    """Raises RequestLimitExceeded if the block lets what is deployed on a server grow beyond the limit of metadata.
+    """Raise RequestLimitExceeded if the block lets what is deployed on a server grow beyond the limit of metadata.
 
     Each read of an agent, and each change of one deployment, takes all of them, one config as often as it is deployed.
     `new`: characters of a config that the block inserts, which may be more than the database takes.

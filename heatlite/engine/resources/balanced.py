@@ -32,7 +32,7 @@ class BalancedGroup(scaled.ScaledGroup):
     LOAD_BALANCER_NAMES = 'LoadBalancerNames'
 
     def _load_balancers(self) -> list[MemberBalancer]:
-        """Raises Error for a name that is no load balancer of this stack."""
+        """Raise Error for a name that is no load balancer of this stack."""
         found = []
         names = self.properties[self.LOAD_BALANCER_NAMES] if self.LOAD_BALANCER_NAMES in self.properties_schema else ()
         for name in names or ():

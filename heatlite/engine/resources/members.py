@@ -198,7 +198,7 @@ class MemberGroup(StackResource):
         return {name: wanted[name] if name in taken else current[name] for name in names}
 
     def check_pauses(self, sizes: Iterable[int], pause: float) -> None:
-        """Raises ValueError when pausing alone would take longer than the stack may take."""
+        """Raise ValueError when pausing alone would take longer than the stack may take."""
         if not pause:
             return
         allowed = self.stack.timeout_secs()

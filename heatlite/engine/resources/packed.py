@@ -161,7 +161,7 @@ def schema(body: Written) -> Schema:
 
 
 def constraint(body: ConstraintFacts) -> constraint_kinds.Constraint:
-    """Raises ValueError for a kind that is not one of CONSTRAINTS, and InvalidSchemaError."""
+    """Raise ValueError for a kind that is not one of CONSTRAINTS, and InvalidSchemaError."""
     value = body['value']
     match body['kind']:
         case 'range':

@@ -98,7 +98,7 @@ def _accept(value: object) -> None:
 
 
 def facts_of(name: str) -> TypeFacts:
-    """Raises KeyError for a type that is not among the facts."""
+    """Raise KeyError for a type that is not among the facts."""
     known = packed.facts(name)
     attributes, flags = known.get('attributes', {}), known.get('class_flags', {})
     found = TypeFacts(

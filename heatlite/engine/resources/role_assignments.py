@@ -44,7 +44,7 @@ class KeystoneRoleAssignmentMixin:
     properties: properties.Properties
 
     def validate_assignment_properties(self) -> None:
-        """Raises ResourcePropertyConflict, StackValidationFailed."""
+        """Raise ResourcePropertyConflict, StackValidationFailed."""
         for entry in self.properties.get(self.ROLES) or ():
             project, domain = entry.get(self.PROJECT), entry.get(self.DOMAIN)
             if project is not None and domain is not None:

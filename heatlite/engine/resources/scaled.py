@@ -249,7 +249,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
 
     def adjust(self, adjustment: float, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
                cooldown: Seconds = None, asked_by: Signalled | None = None) -> None:
-        """Returns when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
+        """Return when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
         the time, and what the nested stack fails of.
 
         What is under way is noted first, and with its end whose signal it was: a signal handled again after a crash

@@ -170,7 +170,7 @@ class BaseServer(stack_user.StackUser):
         return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))
 
     def _populate_deployments_metadata(self, meta: Metadata, props: Mapping[str, object]) -> None:
-        """Completes `meta`, in place, and stores it: a deployments list and how to fetch it."""
+        """Complete `meta`, in place, and store it: a deployments list and how to fetch it."""
         meta.setdefault('deployments', [])
         found = meta.get('os-collect-config')
         collect: dict[str, object] = found if isinstance(found, dict) else {}

@@ -121,7 +121,7 @@ class SignalResponder(stack_user.StackUser):
         return self._get_ec2_signed_url(signal_type)
 
     def _get_heat_signal_url(self, project_id: str | None = None) -> str | None:
-        """Takes a token. `project_id`: in the place of the caller's project."""
+        """Take a token. `project_id`: in the place of the caller's project."""
         stored = self.data().get('heat_signal_url')
         if stored is not None:
             return stored
@@ -247,7 +247,7 @@ class SignalResponder(stack_user.StackUser):
         self.signal(details)
 
     def _service_swift_signal(self, multiple_signals: bool) -> None:
-        """Handles each signal once. Its time is noted, in one transaction with what the handler stores in the metadata.
+        """Handle each signal once. Its time is noted, in one transaction with what the handler stores in the metadata.
 
         A version is deleted afterwards. The object itself is not: the deletion might hit a signal that came meanwhile.
         """

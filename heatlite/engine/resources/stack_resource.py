@@ -121,7 +121,7 @@ class StackResource(resource.Resource):
     # --- counting -----------------------------------------------------------------------------------------
 
     def check_size(self, count: int) -> None:
-        """Raises RequestLimitExceeded unless the nested stack may have `count` resources.
+        """Raise RequestLimitExceeded unless the nested stack may have `count` resources.
 
         To be called before names, members or a template of that size are built. Types with a size (`get_size`) are
         asked for it before their `child_template` is.
@@ -249,7 +249,7 @@ class StackResource(resource.Resource):
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
     def is_nested_done(self, cookie: Cookie) -> bool:
-        """Raises what the nested stack failed of."""
+        """Raise what the nested stack failed of."""
         done = bool(self.stack.nesting.is_done(self, cookie))
         if done:
             self.forget_nested()

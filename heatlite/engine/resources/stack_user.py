@@ -112,7 +112,7 @@ class StackUser(resource.Resource):
     # --- its key pair -------------------------------------------------------------------------------------
 
     def _create_keypair(self) -> object:
-        """Raises Error when there is no user yet."""
+        """Raise Error when there is no user yet."""
         user_id = self._get_user_id()
         if user_id is None:
             raise exception.Error(_('Error creating ec2 keypair for user %s') % user_id)

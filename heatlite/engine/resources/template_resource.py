@@ -26,7 +26,7 @@ class TemplateResource(stack_resource.StackResource):
 
     @functools.cached_property
     def child(self) -> Template:
-        """Raises StackValidationFailed when it cannot be read."""
+        """Raise StackValidationFailed when it cannot be read."""
         return self._child_of(self._found())
 
     def _child_of(self, found: FoundType) -> Template:

@@ -163,7 +163,7 @@ class BaseVolume(resource.Resource):
         return True
 
     def _is_gone(self) -> bool:
-        """Asks for the deletion if that was not done, by what the volume says of itself."""
+        """Ask for the deletion if that was not done, by what the volume says of itself."""
         try:
             volume = self.client().volumes.get(self.resource_id)
             if volume.status == 'deleting':
@@ -266,7 +266,7 @@ class BaseVolumeAttachment(resource.Resource):
         return progress is None or self._is_detached(progress)
 
     def _is_detached(self, progress: Detachment) -> bool:
-        """Asks for it, then waits for the volume, then for the server."""
+        """Ask for it, then wait for the volume, then for the server."""
         compute, storage = self.client_plugin('nova'), self.client_plugin('cinder')
         if not progress['called']:
             progress['called'] = compute.detach_volume(progress['server'], progress['attachment'])

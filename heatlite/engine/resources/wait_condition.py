@@ -41,7 +41,7 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
                 and self._status_ok(metadata[self.STATUS]))
 
     def handle_signal(self, details: object = None) -> str:
-        """Raises InvalidMetadata for what is no signal of a wait condition."""
+        """Raise InvalidMetadata for what is no signal of a wait condition."""
         gathered = dict(self.metadata_get(refresh=True))
         signal = self.normalise_signal_data(details, gathered)
         if not self._metadata_format_ok(signal):

@@ -47,7 +47,7 @@ class WatchedAlarm(resource.Resource):
     # --- the rule -----------------------------------------------------------------------------------------
 
     def validate(self) -> object:
-        """Raises StackValidationFailed for a rule that cannot be evaluated, as far as its values are known."""
+        """Raise StackValidationFailed for a rule that cannot be evaluated, as far as its values are known."""
         found = super().validate()
         if all(_is_known(self.properties[name]) for name in self.PROPERTIES):
             try:
@@ -57,7 +57,7 @@ class WatchedAlarm(resource.Resource):
         return found
 
     def _rule(self) -> AlarmRule:
-        """Raises ValueError, HTTPBadRequest."""
+        """Raise ValueError, HTTPBadRequest."""
         given = self.properties
         rule = AlarmRule(
             metric=Metric.of(given[self.NAMESPACE] or NAMESPACE, given[self.METRIC_NAME],
@@ -159,7 +159,7 @@ def _texts(values: Iterable[object] | None) -> tuple[str, ...]:
 
 
 def _pairs(dimensions: Iterable[object] | None) -> list[tuple[str, str]]:
-    """Raises ValueError."""
+    """Raise ValueError."""
     found = []
     for each in dimensions or ():
         if not isinstance(each, Mapping) or set(each) != {'Name', 'Value'}:

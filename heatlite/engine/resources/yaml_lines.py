@@ -37,7 +37,7 @@ class YamlSource:
 
 
 def read(text: str) -> YamlSource:
-    """Raises YamlError."""
+    """Raise YamlError."""
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
     except yaml.MarkedYAMLError as error:

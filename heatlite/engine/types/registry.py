@@ -284,7 +284,7 @@ class TypeRegistry:
             return NO_DESCRIPTION
 
     def check_access_rules(self) -> None:
-        """Raises Error, naming the file, if the files with access rules cannot be read."""
+        """Raise Error, naming the file, if the files with access rules cannot be read."""
         self._rules()
 
     def _rules(self) -> policy.Policy:

@@ -58,7 +58,7 @@ class FunctionCall(Call):
         return self.implementation(None, self.name, args)
 
     def _attempt(self, work: Callable[[], object]) -> None:
-        """Raises InvalidCall for arguments that the function refuses."""
+        """Raise InvalidCall for arguments that the function refuses."""
         try:
             self._made(self.args)
             work()

@@ -163,7 +163,7 @@ def parsed(expression: str, iterators: int, memory: int) -> Statement:
 
 
 def _check_tokens(expression: str) -> None:
-    """Refuses an expression that is long or has many tokens. Linear in its length.
+    """Refuse an expression that is long or has many tokens. Linear in its length.
 
     Raises the error of yaql's lexer for a number that goes on as a word, which is always wrong: that lexer tries to
     divide its digits in every way before it says so, which takes seconds.
@@ -346,7 +346,7 @@ def _power(a: object, b: object, c: object = None) -> object:
 
 
 def _check_modular(base: int, exponent: int, modulus: int) -> None:
-    """Refuses a power with a modulus that takes long. Each bit of the exponent costs a product of the modulus' size."""
+    """Refuse a power with a modulus that takes long. Each bit of the exponent costs a product of the modulus' size."""
     if max(base, exponent, modulus) > MOST_BITS or exponent * modulus ** 2 > MOST_MODULAR:
         raise ValueError(_('A power of numbers of %(base)d, %(exponent)d and %(modulus)d bits takes too long')
                          % {'base': base, 'exponent': exponent, 'modulus': modulus})

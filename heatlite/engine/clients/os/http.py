@@ -33,7 +33,7 @@ _limits: dict[str, threading.BoundedSemaphore] = {}
 
 
 def limit(service: str) -> threading.BoundedSemaphore:
-    """Lets [clients] max_requests requests to a service run at once in this process."""
+    """Let [clients] max_requests requests to a service run at once in this process."""
     if service not in _limits:
         _limits[service] = threading.BoundedSemaphore(cfg.CONF.clients.max_requests)
     return _limits[service]

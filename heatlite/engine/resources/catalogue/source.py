@@ -48,7 +48,7 @@ class Catalogue:
 
 
 def read(folder: pathlib.Path = FOLDER) -> Catalogue:
-    """Raises CatalogueError for the first entry that is wrong."""
+    """Raise CatalogueError for the first entry that is wrong."""
     facts: dict[str, Facts] = {}
     modules: dict[str, str] = {}
     files: dict[str, str] = {}

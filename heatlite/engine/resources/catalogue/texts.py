@@ -123,7 +123,7 @@ def entries(path: pathlib.Path) -> Iterator[TypeTexts]:
 
 
 def _check(file: str, source: yaml_lines.YamlSource, name: str, body: object) -> None:
-    """Raises TextError unless an entry is a map of maps of texts."""
+    """Raise TextError unless an entry is a map of maps of texts."""
     if not isinstance(body, dict):
         raise TextError(f'{file}, line {source.line((name,))}: {name}: expected a map of {", ".join(KEYS)}')
     for key, texts in body.items():

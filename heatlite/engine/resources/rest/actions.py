@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_health(self: DescribedResource) -> None:
-    """Raises Error when the thing is not as `healthy` says; any error of the service means that it is not."""
+    """Raise Error when the thing is not as `healthy` says; any error of the service means that it is not."""
     self._check_created()
     found = self.shown(fresh=True)
     self._verify_check_conditions([{'attr': name, 'expected': wanted, 'current': pick(found, name)}

@@ -174,7 +174,7 @@ class DescribedResource(resource.Resource):
     # --- several calls ------------------------------------------------------------------------------------
 
     def _run(self, name: str, calls: list[DescribedCall], last: bool = True) -> None:
-        """Makes the calls that were not made yet. `last`: nothing follows, so the last one need not be remembered."""
+        """Make the calls that were not made yet. `last`: nothing follows, so the last one need not be remembered."""
         made = self._progress().get(name, 0)
         for number, call in enumerate(calls):
             if number < made:
@@ -443,7 +443,7 @@ class DescribedResource(resource.Resource):
         return found
 
     def _check_is_there(self) -> None:
-        """Raises EntityNotFound, ResourceInError. What merely differs from the template is for a preview to tell."""
+        """Raise EntityNotFound, ResourceInError. What merely differs from the template is for a preview to tell."""
         self._check_created()
         found = self.get_live_resource_data()
         wait = self.description.waits.get('create')

@@ -19,7 +19,7 @@ def unknown(written: Iterable[object], known: Collection[str], why: str = 'not k
 
 
 def refuse(written: Iterable[object], known: Collection[str], why: str = 'not known') -> None:
-    """Raises ValueError, which names all words that are not in `known`."""
+    """Raise ValueError, which names all words that are not in `known`."""
     mistakes = unknown(written, known, why)
     if mistakes:
         raise ValueError('; '.join(mistakes))

@@ -44,7 +44,7 @@ def _only(text: str, type_name: str) -> str:
 
 @functools.cache
 def description_of(type_name: str) -> TypeDescription:
-    """Raises KeyError, or DescriptionError."""
+    """Raise KeyError, or DescriptionError."""
     path = files()[type_name]
     document = description.DescriptionFile(_only(_text(path), type_name), path.name)
     _load_hooks(path.stem)

@@ -34,7 +34,7 @@ class DescribedWait:
     reason: str = ''
 
     def is_over(self, found: object) -> bool:
-        """Raises ResourceInError, or ResourceUnknownStatus for a status that is not described."""
+        """Raise ResourceInError, or ResourceUnknownStatus for a status that is not described."""
         status = pick(found, self.field)
         seen = status if isinstance(status, list) else [status]
         failed = [each for each in seen if each in self.error]

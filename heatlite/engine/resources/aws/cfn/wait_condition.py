@@ -29,7 +29,7 @@ class WaitCondition(wait_condition.HeatWaitCondition):
     support_status = catalogue.status(NAME)
 
     def _validate_handle_url(self) -> None:
-        """Raises ValueError for an address of another stack."""
+        """Raise ValueError for an address of another stack."""
         address = self.properties[self.HANDLE]
         try:
             named = identifier.HeatIdentifier.from_arn_url(address)

@@ -101,7 +101,7 @@ class ElasticIpAssociation(resource.Resource):
         return self.physical_resource_name() or str(self.name)
 
     def validate(self) -> None:
-        """Raises ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency."""
+        """Raise ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency."""
         super().validate()
         deferred = self.t.deferred
         given = {name for name in self.PROPERTIES if name in deferred or self.properties[name]}
@@ -130,7 +130,7 @@ class ElasticIpAssociation(resource.Resource):
         self.client('neutron').update_floatingip(wanted[self.ALLOCATION_ID], {'floatingip': {'port_id': port['id']}})
 
     def _port(self, wanted: Mapping[str, object]) -> Fields:
-        """Raises Error when the instance has none."""
+        """Raise Error when the instance has none."""
         neutron = self.client('neutron')
         if wanted[self.NETWORK_INTERFACE_ID]:
             port: Fields = neutron.show_port(wanted[self.NETWORK_INTERFACE_ID])['port']

@@ -53,7 +53,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     FLAVOR = INSTANCE_TYPE
 
     def validate(self) -> None:
-        """Raises ResourcePropertyConflict, StackValidationFailed."""
+        """Raise ResourcePropertyConflict, StackValidationFailed."""
         super().validate()
         groups, interfaces = self.properties[self.SECURITY_GROUPS], self.properties[self.NETWORK_INTERFACES]
         if groups and interfaces and is_set(groups) and is_set(interfaces):

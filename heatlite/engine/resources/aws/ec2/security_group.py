@@ -62,7 +62,7 @@ class SecurityGroup(resource.Resource):
             self._make_so(after[self.SECURITY_GROUP_INGRESS], after[self.SECURITY_GROUP_EGRESS])
 
     def handle_delete(self) -> None:
-        """Raises PhysicalResourceExists while something uses it: then it is tried again."""
+        """Raise PhysicalResourceExists while something uses it: then it is tried again."""
         if self.resource_id is None:
             return
         client = self.client('neutron')

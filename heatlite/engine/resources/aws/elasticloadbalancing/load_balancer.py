@@ -46,7 +46,7 @@ class LoadBalancer(stack_resource.StackResource):
         'SourceSecurityGroup.OwnerAlias')
 
     def validate(self) -> object:
-        """Raises StackValidationFailed."""
+        """Raise StackValidationFailed."""
         found = super().validate()
         given: Sequence[object] = self._known(self.LISTENERS, [])
         listeners = [each for each in given if isinstance(each, Mapping)]

@@ -41,7 +41,7 @@ class User(stack_user.StackUser):
         self.resource_id_set(self._get_user_id())
 
     def _check_policies(self) -> None:
-        """Raises Error. Policies written out in full, as AWS has them, are not read: they allow nothing."""
+        """Raise Error. Policies written out in full, as AWS has them, are not read: they allow nothing."""
         for policy in self.properties[self.POLICIES] or ():
             if not isinstance(policy, str):
                 LOG.warning('%s: a policy that is not the name of an %s allows nothing', self.name, POLICY)

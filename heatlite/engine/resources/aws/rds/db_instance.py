@@ -38,7 +38,7 @@ class DBInstance(stack_resource.StackResource):
     ATTRIBUTES = (ADDRESS, ENDPOINT_PORT) = ('Endpoint.Address', 'Endpoint.Port')
 
     def validate(self) -> object:
-        """Raises StackValidationFailed for what Trove cannot do."""
+        """Raise StackValidationFailed for what Trove cannot do."""
         found = super().validate()
         if _is_known(self.properties[self.GROUPS]) and self.properties[self.GROUPS]:
             raise exception.StackValidationFailed(message=_('%s: a database of this cloud takes no security groups')

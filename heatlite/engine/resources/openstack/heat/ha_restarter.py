@@ -46,7 +46,7 @@ class Restarter(signal_responder.SignalResponder):
         """The new property counts from the next signal on."""
 
     def handle_signal(self, details: object = None) -> None:
-        """Returns when the update has begun. Raises NotFound without such a resource.
+        """Return when the update has begun. Raises NotFound without such a resource.
 
         Raises NoActionRequired for another state than "alarm", while the stack has an action in progress, and for a
         signal from before the resource was made: it was handled already, or meant the one that was replaced.

@@ -61,7 +61,7 @@ class InstanceGroup(balanced.BalancedGroup):
         return self._member({**source.copied_properties(), **given}, source.t.metadata())
 
     def _launch_configuration(self) -> Any:
-        """Raises ValueError when no member has the name."""
+        """Raise ValueError when no member has the name."""
         name = self.properties[self.LAUNCH_CONFIGURATION_NAME]
         found = self.stack.resource_by_refid(name)
         if found is None:

@@ -71,7 +71,7 @@ class RemoteStack(resource.Resource):
     # --- is it right? -------------------------------------------------------------------------------------
 
     def validate(self) -> None:
-        """Asks over there. A template that depends on other resources is not known yet, and is not sent. Members of
+        """Ask over there. A template that depends on other resources is not known yet, and is not sent. Members of
         stack sets ask when their turn comes: a place that refuses one is not to refuse the set."""
         super().validate()
         where = self.properties[self.CONTEXT]
@@ -205,7 +205,7 @@ class RemoteStack(resource.Resource):
             return True
 
     def _is_over(self, action: str) -> bool:
-        """Raises ResourceInError, ResourceUnknownStatus."""
+        """Raise ResourceInError, ResourceUnknownStatus."""
         found = self.heat().stacks.get(self.resource_id or '')
         done, _underscore, status = found.stack_status.partition('_')
         if done != action or status == self.IN_PROGRESS:

@@ -57,7 +57,7 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         """The new properties count from the next signal on."""
 
     def handle_signal(self, details: object = None) -> None:
-        """Returns when the group has its new size."""
+        """Return when the group has its new size."""
         alarm = details if isinstance(details, Mapping) else {}
         name = self.properties[self.AUTO_SCALING_GROUP_NAME]
         LOG.info('Policy %s is signalled, alarm state %s', self.name, alarm.get('current', alarm.get('state', 'alarm')))

@@ -244,7 +244,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return True
 
     def _is_over(self) -> bool:
-        """Raises Error when the server said that it failed."""
+        """Raise Error when the server said that it failed."""
         if self.resource_id is None:
             return True
         found = self.rpc_client().show_software_deployment(self.context, self.resource_id)

@@ -106,7 +106,7 @@ class StackSet(members.MemberGroup):
         return str(member.get(self.REGION_NAME) or self.context.region_name or '')
 
     def _check_size(self, names: Sequence[str]) -> None:
-        """Raises StackValidationFailed if the members get too much, before anything is made for each of them."""
+        """Raise StackValidationFailed if the members get too much, before anything is made for each of them."""
         if not is_known(self.properties[self.PARAMETERS]):
             return
         overrides = self.properties[self.OVERRIDES] or {}
@@ -137,7 +137,7 @@ class StackSet(members.MemberGroup):
                         'name': name, 'region': region, 'reason': said}) from error
 
     def _check_token(self, given: Sequence[tuple[str, Mapping[str, object]]]) -> None:
-        """Asks for a token of one of the other projects. Raises StackValidationFailed if that of the request cannot be
+        """Ask for a token of one of the other projects. Raises StackValidationFailed if that of the request cannot be
         exchanged at all; a project in which the caller has no role is the failure of its member."""
         if not getattr(self.stack, 'strict_validate', True) or (self.context.trust_id and not self.context.own_token):
             return

@@ -93,7 +93,7 @@ class SwiftSignal(resource.Resource):
         return {'until': until.isoformat()}
 
     def check_create_complete(self, waiting: dict[str, str]) -> bool:
-        """Raises SwiftSignalFailure, SwiftSignalTimeout."""
+        """Raise SwiftSignalFailure, SwiftSignalTimeout."""
         received = self.get_signals()
         if any(each[STATUS] == FAILURE for each in received):
             raise SwiftSignalFailure(self.get_status_reason(FAILURE))

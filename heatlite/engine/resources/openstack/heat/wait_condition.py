@@ -84,7 +84,7 @@ class HeatWaitCondition(resource.Resource):
         return self._is_over(waiting)
 
     def _is_over(self, waiting: WaitedSignals | None) -> bool:
-        """Raises WaitConditionFailure, WaitConditionTimeout."""
+        """Raise WaitConditionFailure, WaitConditionTimeout."""
         if waiting is None:
             return True
         handle = self._get_handle_resource()

@@ -58,7 +58,7 @@ class MistralExternalResource(resource.Resource):
         """What workflows have made, only they could look at."""
 
     def _is_over(self, action: str, execution_id: str | None) -> bool:
-        """Raises Error when it failed."""
+        """Raise Error when it failed."""
         if execution_id is None:
             return True
         execution = self.client().executions.get(execution_id)

@@ -49,7 +49,7 @@ class Workflow(signal_responder.SignalResponder):
         return [*rules, rule(properties, rule.DELETE, [self.TASKS, 'policies'])]
 
     def validate(self) -> None:
-        """Raises StackValidationFailed."""
+        """Raise StackValidationFailed."""
         super().validate()
         kind = self.properties[self.TYPE_]
         for task in entries(self.properties, self.TASKS):

@@ -43,7 +43,7 @@ class NeutronResource(resource.Resource):
     # --- checking -----------------------------------------------------------------------------------------
 
     def validate(self) -> object:
-        """Raises StackValidationFailed."""
+        """Raise StackValidationFailed."""
         result = super().validate()
         if result is not None:
             return result
@@ -74,7 +74,7 @@ class NeutronResource(resource.Resource):
             props.update({key: value for key, value in specs.items() if key not in old or old[key] != value})
 
     def prepare_update_properties(self, prop_diff: dict[str, object]) -> None:
-        """Makes the body of an update of a property diff, in place."""
+        """Make the body of an update of a property diff, in place."""
         if 'value_specs' in prop_diff:
             self.merge_value_specs(prop_diff, self.properties['value_specs'])
         if 'name' in prop_diff and prop_diff['name'] is None:
@@ -84,7 +84,7 @@ class NeutronResource(resource.Resource):
 
     @staticmethod
     def is_built(attributes: Mapping[str, object]) -> bool:
-        """Raises ResourceInError, ResourceUnknownStatus."""
+        """Raise ResourceInError, ResourceUnknownStatus."""
         status = attributes['status']
         match status:
             case 'BUILD':

@@ -114,7 +114,7 @@ class Port(neutron.NeutronResource):
         return self._delete_entity()
 
     def _prepare_port_properties(self, body: PropertyDiff, after: object = None) -> None:
-        """Makes the service's fields of the template's, in place. `after`: the new properties, for an update."""
+        """Make the service's fields of the template's, in place. `after`: the new properties, for an update."""
         body.pop(self.REPLACEMENT_POLICY, None)
         no_fixed_ips = body.pop(self.NO_FIXED_IPS, None)
         if body.get(self.FIXED_IPS):
@@ -189,7 +189,7 @@ class Port(neutron.NeutronResource):
         return bool(after_props.get(self.REPLACEMENT_POLICY) == 'REPLACE_ALWAYS')
 
     def prepare_for_replace(self) -> None:
-        """Gives up its addresses, so that the replacement can have them; remembers them for a rollback."""
+        """Give up its addresses, so that the replacement can have them; remember them for a rollback."""
         if self.resource_id is None:
             return
         with self.client_plugin().ignore_not_found:
@@ -198,7 +198,7 @@ class Port(neutron.NeutronResource):
             self.client().update_port(self.resource_id, {'port': {'fixed_ips': []}})
 
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
-        """Takes its addresses back from the replacement."""
+        """Take its addresses back from the replacement."""
         kept = self.data().get(FIXED_IPS_KEPT)
         if kept is None or self.resource_id is None:
             return

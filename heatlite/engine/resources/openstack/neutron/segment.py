@@ -36,7 +36,7 @@ class Segment(neutron.NeutronResource):
                      finder='find_resourceid_by_name_or_id', entity='network')]
 
     def validate(self) -> None:
-        """Raises StackValidationFailed: numbers and physical networks go with some kinds only."""
+        """Raise StackValidationFailed: numbers and physical networks go with some kinds only."""
         super().validate()
         kind = self.properties[self.NETWORK_TYPE]
         number, physical = self.properties[self.SEGMENTATION_ID], self.properties[self.PHYSICAL_NETWORK]

@@ -466,7 +466,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return True
 
     def _image_is_there(self, image_id: str) -> bool:
-        """Raises Error when it failed."""
+        """Raise Error when it failed."""
         image = self.client('glance').images.get(image_id)
         if image.status.lower() in ('killed', 'deleted', 'error'):
             raise exception.Error(image.status)

@@ -22,7 +22,7 @@ PERSONALITY_ENDS = '2.57'                   # microversion from which Nova takes
 
 
 def check(server: Server) -> None:
-    """Raises StackValidationFailed, ResourcePropertyConflict."""
+    """Raise StackValidationFailed, ResourcePropertyConflict."""
     props = server.properties
     _check_metadata_key(server)
     _check_devices(server, props)

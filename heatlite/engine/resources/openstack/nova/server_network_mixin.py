@@ -48,7 +48,7 @@ class ServerNetworkMixin(Resource):
     # --- what the template must not say -------------------------------------------------------------------
 
     def _validate_network(self, network: Network) -> None:
-        """Raises StackValidationFailed, ResourcePropertyConflict."""
+        """Raise StackValidationFailed, ResourcePropertyConflict."""
         net_id, port = network.get(self.NETWORK_ID), network.get(self.NETWORK_PORT)
         subnet, auto = network.get(self.NETWORK_SUBNET), network.get(self.ALLOCATE_NETWORK)
         if not any(map(may_be_set, (net_id, network.get(self.NETWORK_UUID), port, subnet, auto))):
@@ -70,7 +70,7 @@ class ServerNetworkMixin(Resource):
                 'can not be retrieved.') % {'fip': self.NETWORK_FLOATING_IP, 'net': self.NETWORK_ID})
 
     def _validate_belonging_subnet_to_net(self, network: Network) -> None:
-        """Raises StackValidationFailed when the subnet is of another network."""
+        """Raise StackValidationFailed when the subnet is of another network."""
         subnet, wanted = network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_ID)
         if network.get(self.NETWORK_PORT) is not None or subnet is None or wanted is None:
             return
@@ -358,7 +358,7 @@ class ServerNetworkMixin(Resource):
             return None
 
     def _wait_until_free(self, server_id: str, ports: Sequence[str]) -> None:
-        """Raises InterfaceDetachFailed."""
+        """Raise InterfaceDetachFailed."""
         plugin = self.client_plugin('nova')
         for port in ports:
             for _turn in range(DETACH_TURNS):
@@ -369,7 +369,7 @@ class ServerNetworkMixin(Resource):
                 raise exception.InterfaceDetachFailed(port=port, server=server_id)
 
     def restore_ports_after_rollback(self, convergence: bool) -> None:
-        """Takes the ports back from the replacement."""
+        """Take the ports back from the replacement."""
         kept = [port['id'] for port in self._data_get_ports(EXTERNAL)]
         if not kept or self.resource_id is None:
             return

@@ -15,7 +15,7 @@ class Suspending(resource.Resource):
     _delete_internal_port: Callable[[str], None]        # deletes a port that was made for the server
 
     def _found_for(self, action: str) -> object:
-        """Raises Error, NotFound."""
+        """Raise Error, NotFound."""
         if self.resource_id is None:
             raise exception.Error(_('Cannot %(action)s %(name)s, resource_id not set')
                                   % {'action': action, 'name': self.name})

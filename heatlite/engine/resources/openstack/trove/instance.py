@@ -52,7 +52,7 @@ class Instance(resource.Resource):
                      finder='find_flavor_by_name_or_id')]
 
     def validate(self) -> None:
-        """Raises StackValidationFailed."""
+        """Raise StackValidationFailed."""
         super().validate()
         deferred = self.t.deferred
         if not {self.DATASTORE_TYPE, self.DATASTORE_VERSION} & set(deferred):
@@ -136,7 +136,7 @@ class Instance(resource.Resource):
         return self._is_active()
 
     def _is_active(self) -> bool:
-        """Raises ResourceInError."""
+        """Raise ResourceInError."""
         instance = self._shown()
         if instance is None:
             return False

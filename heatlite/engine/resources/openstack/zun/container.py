@@ -51,7 +51,7 @@ class Container(resource.Resource):
                 for key in (self.NETWORK_ID, self.NETWORK_PORT)]
 
     def validate(self) -> None:
-        """Raises StackValidationFailed, ResourcePropertyConflict."""
+        """Raise StackValidationFailed, ResourcePropertyConflict."""
         super().validate()
         policy = self.properties[self.RESTART_POLICY]
         if policy and not policy.startswith('on-failure') and ':' in policy:
