@@ -46,7 +46,7 @@ class Endpoint:
             if refused is None:
                 raise
             log_throttle.log(LOG, logging.INFO, (message.method(), type(error)), '%s: a service said: %s',
-           message.method(), error, extra={'context': context})
+                             message.method(), error, extra={'context': context})
             raise refused from error
 
 
