@@ -25,12 +25,12 @@ def it(cloud):
 
 def explained(it):
     with it.cluster.database.reader() as tx:
-        return explain.explained(tx, stacks.get(tx, it.id), timedelta(hours=1))
+        return explain.explained(tx, stacks.get(tx, it.id), 3600)
 
 
 def of_resource(it, name):
     with it.cluster.database.reader() as tx:
-        return explain.of_resource(tx, stacks.get(tx, it.id), (name,), timedelta(hours=1))
+        return explain.of_resource(tx, stacks.get(tx, it.id), (name,), 3600)
 
 
 def seconds(found, start, end):

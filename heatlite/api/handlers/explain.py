@@ -133,7 +133,7 @@ def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: in
 
 
 def explained(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
-    """Return the explanation of a stack. `timeout`: of its action, if the stack has none of its own.
+    """Return the explanation of a stack. `timeout`: seconds that its action may take, if the stack has none of its own.
 
     Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST_ENTRIES.
     """

@@ -28,7 +28,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
 
 
 def seen(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
-    """Return the progress of a stack. `timeout`: of its action, if the stack has none of its own."""
+    """Return the progress of a stack. `timeout`: seconds that its action may take, if the stack has none of its own."""
     paths = stack_trees.paths(row.id, stack_trees.descendants(tx, row.root_id, row.id))
     levels = progress.levels(replace(count, depth=count.depth - row.depth)
                              for count in resources.counts_by_level(tx, list(paths)))
