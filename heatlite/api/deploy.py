@@ -153,12 +153,14 @@ def _register_authtoken(conf: cfg.ConfigOpts) -> None:
 def register_token_options(conf: cfg.ConfigOpts) -> None:
     """Register the options of keystonemiddleware, which does so itself only when its layer is made.
 
-    By default it would wait for ever for a Keystone that takes the connection and says nothing.
+    By default it would wait for ever for a Keystone that takes the connection and says nothing; with a timeout, four
+    times: it repeats what it calls a failed connection, and that is also an answer that does not come.
     """
     from keystonemiddleware import opts
     for group, found in opts.list_auth_token_opts():
         conf.register_opts(found, group=group)
     conf.set_default('http_connect_timeout', int(conf.clients.timeout), group='keystone_authtoken')
+    conf.set_default('http_request_max_retries', 1, group='keystone_authtoken')
 
 
 def check_lists(conf: cfg.ConfigOpts) -> None:

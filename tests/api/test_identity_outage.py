@@ -1,6 +1,9 @@
 """Signed requests of AWS's protocols while Keystone is away: the client may try again, and nothing is wrong here."""
 
+import json
 import logging
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import pytest
@@ -45,6 +48,65 @@ def test_a_token_that_cannot_be_validated(database, tmp_path, caplog, url):
         assert answer.json['error']['message'] == 'The identity service cannot validate tokens.'
         assert answer.headers['Retry-After']
     assert 'Traceback' not in caplog.text and 'Unexpected' not in caplog.text
+
+
+class SilentKeystone(ThreadingHTTPServer):
+    """Lets the service log in, if `is_known`, and answers nothing else. `unanswered`: what else it was asked for."""
+
+    def __init__(self, is_known):
+        super().__init__(('127.0.0.1', 0), _Asked)
+        self.is_known, self.unanswered, self.is_over = is_known, [], threading.Event()
+        self.url = f'http://127.0.0.1:{self.server_port}/v3'
+
+
+class _Asked(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self._answer({'/v3': (200, {'version': {
+            'id': 'v3.14', 'status': 'stable', 'links': [{'rel': 'self', 'href': self.server.url}]}})})
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers['Content-Length']))
+        place = {'region': 'RegionOne', 'region_id': 'RegionOne', 'url': self.server.url}
+        self._answer({'/v3/auth/tokens': (201, {'token': {
+            'methods': ['password'], 'expires_at': '2100-01-01T00:00:00.000000Z',
+            'issued_at': '2026-01-01T00:00:00.000000Z',
+            'user': {'id': 'u', 'name': 'u', 'domain': {'id': 'default', 'name': 'Default'}},
+            'catalog': [{'type': 'identity', 'name': 'keystone', 'id': 'i', 'endpoints': [
+                {**place, 'interface': each, 'id': each} for each in ('public', 'internal', 'admin')]}]}})})
+
+    def _answer(self, known):
+        if not self.server.is_known or self.path not in known:
+            self.server.unanswered.append(f'{self.command} {self.path.partition("?")[0]}')
+            self.server.is_over.wait()
+            return
+        status, body = known[self.path]
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {'Content-Type': 'application/json', 'X-Subject-Token': 'own',
+                            'Content-Length': str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_arguments):
+        pass
+
+
+@pytest.mark.parametrize('is_known, unanswered', [
+    (True, ['GET /v3/auth/tokens'] * 2), (False, ['GET /v3', 'POST /v3/auth/tokens'])])
+def test_how_often_a_keystone_that_says_nothing_is_asked(database, tmp_path, is_known, unanswered):
+    file = tmp_path / 'heatlite.conf'
+    with SilentKeystone(is_known) as keystone:
+        threading.Thread(target=keystone.serve_forever, daemon=True).start()
+        options.write(file, options.identity(keystone.url, 'RegionOne', 'heatlite', 'service', 'heatlite'), {
+            'keystone_authtoken': {'http_connect_timeout': '1'}})
+        app = in_process.build(in_process.options(files=[str(file)]), database, in_process.NoEngine(), identity=None)
+        answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None,
+                                headers={'X-Auth-Token': 'token'})
+        keystone.is_over.set()
+        keystone.shutdown()
+    assert (answer.status_code, answer.json['error']['type']) == (503, 'KeystoneUnavailable'), answer.text
+    assert keystone.unanswered == unanswered
 
 
 HTTPS = 'https://127.0.0.1:1/v3'

@@ -33,11 +33,12 @@ def test_what_waits_for_a_service_has_a_timeout():
 
 
 def test_validating_a_token_has_one():
-    """The library has no default."""
+    """The library has no default. It waits so long again for each retry."""
     conf = cfg.ConfigOpts()
     config.register(conf)
     deploy.register_token_options(conf)
     assert conf.keystone_authtoken.http_connect_timeout == conf.clients.timeout
+    assert conf.keystone_authtoken.http_request_max_retries == 1
     conf.set_override('http_connect_timeout', 7, group='keystone_authtoken')
     deploy.register_token_options(conf)
     assert conf.keystone_authtoken.http_connect_timeout == 7
