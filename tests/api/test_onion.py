@@ -82,7 +82,11 @@ def test_versions_need_no_identity(app, path, method):
     (f'/{in_process.PROJECT}/none', 'application/vnd.openstack.orchestration-v2.0', 300, None),
     (f'/{in_process.PROJECT}/none', None, 404, None), ('/v999.9/none', None, 300, None),
     pytest.param(f'/v{"1" * 5000}/none', None, 404, None, id='a long number'),
-    pytest.param('/none', f'application/vnd.openstack.orchestration-v1.{"1" * 5000}', 404, None, id='a long minor'),
+    pytest.param(f'/{in_process.PROJECT}/none', f'application/vnd.openstack.orchestration-v1.{"1" * 5000}', 404, None,
+                 id='a long minor'),
+    (f'/v1.1234/{in_process.PROJECT}/none', None, 404, None), (f'/v1.0000/{in_process.PROJECT}/none', None, 404, None),
+    (f'/v1.000/{in_process.PROJECT}/none', None, 200, 'http://localhost/v1.000'),
+    (f'/{in_process.PROJECT}/none', 'application/vnd.openstack.orchestration-v1.0000', 404, None),
     (f'/v1//{in_process.PROJECT}//none', None, 200, 'http://localhost/v1'),
 ])
 def test_links_repeat_the_prefix_the_client_used(app, path, accept, status, base):

@@ -14,9 +14,10 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 SERVED = (1, 0)
-_SEGMENT = re.compile(r'^v([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])')
+_NUMBER = r'([0-9]{1,3})(?:\.([0-9]{1,3})(?![0-9])|(?!\.?[0-9]))'       # without a minor one, none may follow
+_SEGMENT = re.compile(f'^v{_NUMBER}')
 _SLASHES = re.compile('//+')
-_ACCEPT = re.compile(r'application/vnd\.openstack\.orchestration-v([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])')
+_ACCEPT = re.compile(rf'application/vnd\.openstack\.orchestration-v{_NUMBER}')
 
 
 class VersionNegotiation:
