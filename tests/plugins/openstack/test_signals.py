@@ -15,6 +15,7 @@ from oslo_config import cfg
 from heatlite.common import limits
 from heatlite.common.timeutils import isotime
 from heatlite.engine import clients
+from heatlite.engine.clients.os.zaqar import Queue
 from heatlite.engine.notify.event_sinks import ZaqarQueue
 from heatlite.engine.resources.openstack.heat import swiftsignal
 from tests.plugins.openstack.cloud import Cloud, Life
@@ -92,6 +93,19 @@ def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
                      headers={'Client-ID': life.runtime.uuid(), 'Content-Type': 'application/json'},
                      data='{"messages": [{"body": {"data": NaN, "id": "other"}, "ttl": 60}]}')
     assert here.get_status() == ['SUCCESS']             # what could not be stored is no signal
+
+
+def test_a_message_that_nests_too_deeply_is_ignored(caplog):
+    deep = '[' * 100_000 + ']' * 100_000
+    answer = requests.Response()
+    answer.status_code, answer._content = 200, f'{{"messages": [{{"body": {deep}, "id": "i", "ttl": 60}}]}}'.encode()
+
+    class Service:
+        def delete(self, path, params):
+            return answer
+
+    assert Queue(Service(), 'q').pop() == []
+    assert 'queue q nests too deeply' in caplog.text
 
 
 @pytest.fixture(params=['', '/v2'])

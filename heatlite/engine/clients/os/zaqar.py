@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,8 @@ from heatlite.engine.clients.os.collection import Client, Collection
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
 
+LOG = logging.getLogger(__name__)
 CLIENT_NAME = 'zaqar'
-
-
 LONGEST_NAME = 64
 CLIENT_ID = 'Client-ID'                     # every caller says which one it is
 
@@ -56,8 +56,14 @@ class Queue:
         return self._http.post(self._path('messages'), json={'messages': entries}).json()
 
     def pop(self, count: int = 1) -> list[QueueMessage]:
+        """Take messages out of the queue. If one nests so deeply that it cannot be read, all of them are ignored: the
+        service has deleted them."""
         answer = self._http.delete(self._path('messages'), params={'pop': count})
-        return [QueueMessage(entry) for entry in answer.json()['messages']] if answer.content else []
+        try:
+            return [QueueMessage(entry) for entry in answer.json()['messages']] if answer.content else []
+        except RecursionError:
+            LOG.warning('What was taken from queue %s nests too deeply to be read', self.name)
+            return []
 
     def signed_url(self, paths: object = None, ttl_seconds: int | None = None,
                    methods: object = None) -> dict[str, object]:
