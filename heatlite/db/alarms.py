@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from heatlite.db import bulk, codec, presence, shards
+from heatlite.db import bulk, codec, presence, shards, texts
 from heatlite.db.listing import after
 from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
 from heatlite.planning.alarms import SUSPENDED, AlarmRule, Metric
@@ -227,7 +227,7 @@ def history(tx: sa.Connection, project_id: str, name: str | None = None, kind: s
     query = sa.select(*columns).where(table.project_id == project_id)
     for column, value in ((table.name, name), (table.kind, kind)):
         if value is not None:
-            query = query.where(column == value)
+            query = query.where(texts.is_exactly(column, value))
     if begin is not None:
         query = query.where(table.created_at >= begin)
     if end is not None:
@@ -359,7 +359,7 @@ def trim_history(tx: sa.Connection, project_id: str, name: str, most: int, limit
     """Remove the oldest entries of an alarm beyond `most`, at most `limit`; return how many. One SELECT if there are
     no more than `most`. Index: (project_id, name, id)."""
     table = alarm_history.c
-    of_alarm = sa.select(table.id).where(table.project_id == project_id, table.name == name)
+    of_alarm = sa.select(table.id).where(table.project_id == project_id, texts.is_exactly(table.name, name))
     newest = tx.execute(of_alarm.order_by(table.id.desc()).offset(most).limit(1)).scalar()
     if newest is None:
         return 0

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from heatlite.db import bulk, codec
+from heatlite.db import bulk, codec, texts
 from heatlite.db.listing import Page, after, in_slices, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.tables import event
@@ -82,7 +82,7 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
     query = _listing(is_one, sort_keys, wanted.sort_dir, wanted.limit is not None)
     parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': wanted.limit}
     if wanted.filters:
-        query = query.where(*(event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
+        query = query.where(*(texts.is_one_of(event.c[column], values) for column, values in wanted.filters.items()))
     keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
     if last is not None:
         query = query.where(after(keys, [getattr(last, key.key) for key in keys], ascending))
@@ -256,8 +256,8 @@ def last_duration(tx: sa.Connection, stack_id: str, action: str, before: int | N
 def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list[ShownEvent]:
     """Return the newest `limit` events of a resource, oldest first. Index: (stack_id, id)."""
     rows = tx.execute(sa.select(*LISTED).where(
-        event.c.stack_id == stack_id, event.c.resource_name == name, event.c.resource_id.is_not(None)).order_by(
-        event.c.id.desc()).limit(limit))
+        event.c.stack_id == stack_id, texts.is_exactly(event.c.resource_name, name), event.c.resource_id.is_not(None))
+        .order_by(event.c.id.desc()).limit(limit))
     return [ShownEvent(*row) for row in rows][::-1]
 
 
@@ -292,7 +292,7 @@ def beginnings(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str]
     Index: (stack_id, id).
     """
     query = sa.select(event.c.stack_id, event.c.resource_name, sa.func.max(event.c.created_at)).where(
-        event.c.stack_id.in_(list(stack_ids)), event.c.resource_name.in_(list(names)), event.c.created_at >= first,
-        event.c.resource_id.is_not(None), event.c.status == Status.IN_PROGRESS.value).group_by(
-        event.c.stack_id, event.c.resource_name)
+        event.c.stack_id.in_(list(stack_ids)), texts.is_one_of(event.c.resource_name, names),
+        event.c.created_at >= first, event.c.resource_id.is_not(None), event.c.status == Status.IN_PROGRESS.value)
+    query = query.group_by(event.c.stack_id, event.c.resource_name, sa.func.length(event.c.resource_name))  # see texts
     return {(stack_id, name): at for stack_id, name, at in tx.execute(query)}

@@ -17,7 +17,7 @@ from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.common.limits import UNLIMITED
 from heatlite.common.runtime import EPOCH
-from heatlite.db import bulk, codec, shards
+from heatlite.db import bulk, codec, shards, texts
 from heatlite.db.errors import Contention
 from heatlite.db.tables import metric, metric_period
 from heatlite.planning.alarms import Datapoint, Metric, Statistics
@@ -161,9 +161,9 @@ def page(tx: sa.Connection, project_id: str, *, namespace: str | None = None, na
     query = sa.select(metric.c.id, metric.c.namespace, metric.c.name, metric.c.dimensions, metric.c.seen_at).where(
         metric.c.project_id == project_id, metric.c.id > marker, metric.c.seen_at >= seen_since)
     if namespace is not None:
-        query = query.where(metric.c.namespace == namespace)
+        query = query.where(texts.is_exactly(metric.c.namespace, namespace))
     if name is not None:
-        query = query.where(metric.c.name == name)
+        query = query.where(texts.is_exactly(metric.c.name, name))
     for pair in dimensions:
         # JSON text in its canonical form: a quote within a name or a value has a backslash before it.
         text = codec.encode(pair) if pair[1] is not None else codec.encode([pair[0]])[:-1] + ','

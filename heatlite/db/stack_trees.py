@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import sqlalchemy as sa
 
-from heatlite.db import bulk
+from heatlite.db import bulk, texts
 from heatlite.db.stacks import IDENTITY, Identity, StoredStack, identity
 from heatlite.db.tables import lease, signal, stack
 from heatlite.planning.states import Status
@@ -131,7 +131,7 @@ def whole_path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, 
 def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | None:
     """Return the live nested stack of a resource. Index: (owner_id)."""
     row = tx.execute(sa.select(*IDENTITY).where(
-        stack.c.owner_id == stack_id, stack.c.parent_resource == resource_name, stack.c.live == 1)
+        stack.c.owner_id == stack_id, texts.is_exactly(stack.c.parent_resource, resource_name), stack.c.live == 1)
         .order_by(stack.c.created_at.desc(), stack.c.id.desc()).limit(1)).first()
     return None if row is None else Identity(*row)
 

@@ -25,7 +25,7 @@ BigId = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
 def _table(name: str, *parts: sa.schema.SchemaItem, sqlite_autoincrement: bool = False) -> sa.Table:
     # Names compare byte by byte on every database: MySQL's default collation makes no difference between 'Web' and
     # 'web'. MariaDB still takes 'web' and 'web ' for equal (PAD SPACE): statements for names that may end with a blank
-    # compare what they find again.
+    # compare what they find again, or use `db.texts`.
     return sa.Table(name, metadata, *parts, mysql_engine='InnoDB', mysql_charset='utf8mb4',
                     mysql_collate='utf8mb4_bin', sqlite_autoincrement=sqlite_autoincrement)
 

@@ -138,13 +138,14 @@ def test_old_history_goes(db):
 def test_the_history_of_one_alarm_is_trimmed(db):
     with db.writer() as tx:
         alarms.remember(tx, [entry(at=at) for at in range(6)])
-        alarms.remember(tx, [entry('a2', at=9), entry(project='p2')])
+        alarms.remember(tx, [entry('a2', at=9), entry('a1 ', at=1), entry(project='p2')])
         assert alarms.trim_history(tx, 'p1', 'a1', 6, 2) == 0
         assert alarms.trim_history(tx, 'p1', 'a1', 3, 2) == 2
         assert alarms.trim_history(tx, 'p1', 'a1', 3, 2) == 1
         assert alarms.trim_history(tx, 'p1', 'a1', 3, 2) == 0
         assert [each.created_at for each in alarms.history(tx, 'p1', 'a1')] == [later(5), later(4), later(3)]
-        assert len(alarms.history(tx, 'p1', 'a2')) == len(alarms.history(tx, 'p2')) == 1
+        for each in (('p1', 'a2'), ('p1', 'a1 '), ('p2',)):
+            assert len(alarms.history(tx, *each)) == 1
 
 
 # --- evaluation --------------------------------------------------------------------------------------------

@@ -155,3 +155,21 @@ def test_texts_come_back_as_they_were(db):
         events.insert_many(tx, 'a', [new])
         found = events.show(tx, 'a', 'v0')
     assert (found.reason, found.properties, found.created_at) == ('ünï\ufffd🎈', new.properties, new.created_at)
+
+
+def test_names_that_differ_by_a_blank_at_the_end(db):
+    """They are equal for MariaDB."""
+    def events_of(name, number):
+        return event(f'{name}{number}', number, later(number), resource_name=name)
+
+    with db.writer() as tx:
+        events.insert_many(tx, 'a', [events_of('web', 1), events_of('web ', 2), events_of('web', 3),
+                                     events_of('web ', 4)])
+    with db.reader() as tx:
+        assert uuids(events.of_resource(tx, 'a', 'web', 2)) == ['web1', 'web3']
+        assert uuids(events.of_resource(tx, 'a', 'web ', 1)) == ['web 4']
+        assert uuids(events.page(tx, ['a'], Wanted(filters={'resource_name': ('web',)}))) == ['web3', 'web1']
+        assert uuids(events.page(tx, ['a'], Wanted(filters={'resource_name': ('web ', 'x')}, limit=1))) == ['web 4']
+        assert events.beginnings(tx, ['a'], ['web'], later(0)) == {('a', 'web'): later(3)}
+        assert events.beginnings(tx, ['a'], ['web ', 'web'], later(0)) == {
+            ('a', 'web'): later(3), ('a', 'web '): later(4)}

@@ -110,6 +110,7 @@ def test_known_metrics_cost_two_statements(db, counted):
     ({'dimensions': [('host', None)]}, [CPU, MEMORY]), ({'dimensions': [('hos', None)]}, []),
     ({'dimensions': [('say "what"', None), ('host', 'a')]}, [MEMORY]),
     ({'dimensions': [('say "what"', 'back\\slash %_/')]}, [MEMORY]), ({'dimensions': [('say "what"', 'back_')]}, []),
+    ({'name': 'CPU '}, []), ({'namespace': 'system/linux '}, []),
     ({'limit': 1}, [CPU]), ({'seen_since': NOW + 1}, []),
 ])
 def test_page(db, asked, expected):

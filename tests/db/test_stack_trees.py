@@ -37,6 +37,19 @@ def test_trees(db):
         assert {each.id: each.deleted_at is not None for each in found.values()} == {'left': True, 'right': False}
 
 
+def test_nested_stacks_of_names_that_differ_by_a_blank_at_the_end(db):
+    """They are equal for MariaDB."""
+    root = stack('root')
+    with db.writer() as tx:
+        for row in (root, nested('old', root, 'web'), nested('new', root, 'web ', created_at=later(1))):
+            stacks.insert(tx, row)
+        for name, expected in (('web', 'old'), ('web ', 'new')):
+            assert stack_trees.child(tx, 'root', name).id == expected
+        assert stack_trees.child(tx, 'root', 'web  ') is None
+        delete_soft(tx, 'new', later(2))
+        assert stack_trees.child(tx, 'root', 'web ') is None
+
+
 def test_many_children_in_few_statements(db, counted):
     with db.writer() as tx:
         stacks.insert(tx, stack('s1'))
