@@ -9,7 +9,7 @@ from heatlite.common import turns
 
 CONTEXT = 3                             # equal lines around each change
 MOST_LINES = 1000                       # that differ, in each text
-MOST_COMPARED = 200_000                 # pairs of equal lines that are looked at: some 10 ms
+MOST_COMPARED = 500_000                 # lines and pairs of equal ones that are looked at: at most 0.1 s
 COMPARED_A_STEP = 100                   # of them in one step of `turns`
 
 

@@ -149,12 +149,19 @@ def repeated(*texts, times):
     (repeated('1', '2', '3', times=66), repeated('3', '2', '1', times=66)),
     (repeated(*map(str, range(500)), times=2), repeated(*map(str, range(499, -1, -1)), times=2))])
 def test_comparing_repeated_lines_takes_bounded_work(before, after):
-    steps.calls(lambda: text_diff.unified(before, after, 100_000), most=400_000)
+    steps.calls(lambda: text_diff.unified(before, after, 100_000), most=1_000_000)
 
 
 def test_usual_files_with_repeated_lines_are_compared():
     before = [line for number in range(200) for line in (f'  p{number}:', '    type: string', '    default: x')]
     after = [line.replace('default: x', f'default: {place % 7}') for place, line in enumerate(before)]
+    found, truncated = text_diff.unified('\n'.join(before), '\n'.join(after), 100_000)
+    assert not truncated and apply(before, found.splitlines()) == after
+
+
+def test_a_file_of_which_every_second_line_differs_is_compared():
+    before = [f'line {number}' for number in range(1000)]
+    after = [f'{line} is new' if place % 2 else line for place, line in enumerate(before)]
     found, truncated = text_diff.unified('\n'.join(before), '\n'.join(after), 100_000)
     assert not truncated and apply(before, found.splitlines()) == after
 
