@@ -219,12 +219,13 @@ def filled(tx: sa.Connection, found: Sequence[HeatTree]) -> list[HeatTree]:
 
 
 def tags(tx: sa.Connection, ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the tags of stacks, without blanks at their ends, which MySQL takes for equal."""
     table = schema.stack_tag
     found: dict[str, list[str]] = {}
     for chunk in chunks(ids):
         for stack_id, tag in tx.execute(sa.select(table.c.stack_id, table.c.tag).where(
                 table.c.stack_id.in_(chunk)).order_by(table.c.id)):
-            found.setdefault(stack_id, []).append(tag)
+            found.setdefault(stack_id, []).append(tag.rstrip(' '))
     return found
 
 

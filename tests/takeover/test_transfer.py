@@ -385,10 +385,11 @@ def test_one_project(heat, ours, take):
 def test_deleted_and_hidden_stacks(heat, ours, take):
     heat.word('s1', deleted_at=later(1), action='DELETE')
     heat.word('s2')
-    heat.add(schema.stack_tag, id=heat.number(), tag='internal', stack_id='s2')
+    heat.add(schema.stack_tag, id=heat.number(), tag='internal ', stack_id='s2')
     assert outcome(take(hidden_tags=('internal',))) == {'hidden': 1}
     assert outcome(take(deleted=True)) == {'taken over': 2}
     assert show(ours, 's1').deleted_at == later(1)
+    assert show(ours, 's2').tags == ['internal']
     heat.stack('s3', name='name-s1')                # the name of a deleted stack is free
     assert outcome(take(deleted=True)) == {'taken over': 1, 'unchanged': 2}
 
