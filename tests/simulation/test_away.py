@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
 from keystoneauth1 import exceptions
 
 from heatlite.common import exception
+from heatlite.engine import attributes
 from heatlite.engine.reconcile import service_errors
 from tests.simulation import cloud
-from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.cluster import Cluster, done, kill_engines_in, outputs
 
 
 class Shaky(cloud.Thing):
@@ -348,3 +350,46 @@ def test_a_check_that_no_service_answered_is_repeated(cluster):
 @pytest.mark.parametrize('kind', [Particular, OfOthers])
 def test_only_types_that_say_so_are_checked_again_at_the_creation(cluster, kind):
     assert created(cluster, kind) == 0
+
+
+class Shown(Shaky):
+    """Its attribute is read anew each time, from a service that can be away."""
+
+    attributes_schema = {'now': attributes.Schema('Read anew.', cache_mode=attributes.Schema.CACHE_NONE)}
+
+    def handle_create(self):
+        found = super().handle_create()
+        cloud.CLOUD.away_until = cloud.CLOUD.now() + 60
+        return found
+
+    def check_create_complete(self, handle):
+        return cloud.Thing.check_create_complete(self, handle)
+
+    def _resolve_any_attribute(self, attr):
+        self._knock()
+        return 'value'
+
+
+def test_a_reference_that_is_an_output_of_a_nested_stack_waits_for_the_service(cluster):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Shown', Shown)
+
+    def level(kind, output):
+        return {'heat_template_version': '2018-08-31', 'resources': {'inner': {'type': kind}},
+                'outputs': {'OS::stack_id': {'value': output}}}
+
+    files = {'inner.yaml': json.dumps(level('Sim::Shown', {'get_attr': ['inner', 'now']}))}
+    stack_id = cluster.create('s', level('inner.yaml', {'get_resource': 'inner'}), files=files)
+    row = done(cluster, stack_id, 'CREATE')
+    assert outputs(row) == {'OS::stack_id': 'value'} and cluster.cloud.tries > 1
+
+
+def test_an_output_that_a_service_refuses_is_not_waited_for():
+    def refuse(cause):
+        try:
+            raise exception.TemplateOutputError(resource='r', attribute='a', message='m') from cause
+        except exception.TemplateOutputError as error:
+            return error
+
+    assert service_errors.is_away(refuse(refuse(refused())))
+    assert not service_errors.is_away(refuse(exceptions.Forbidden('no'))) and not service_errors.is_away(refuse(None))

@@ -27,14 +27,16 @@ def resolve(definition: StackDefinition, scope: Scope,
     for name, output in definition.outputs.items():
         if keys is not None and name not in keys:
             continue
-        shown = _resolved(definition, scope, name, output)
+        shown, _error = _resolved(definition, scope, name, output)
         if any(is_live(*read) for read in _reads(output)):
             shown['live'] = True
         found.append(shown)
     return found
 
 
-def _resolved(definition: StackDefinition, scope: Scope, name: str, output: OutputDefinition) -> dict[str, object]:
+def _resolved(definition: StackDefinition, scope: Scope, name: str,
+              output: OutputDefinition) -> tuple[dict[str, object], Exception | None]:
+    """Return an output as `resolve` does, and the error of computing it."""
     shown = _unknown(name, output)
     try:
         value = output.resolve(scope)
@@ -43,11 +45,16 @@ def _resolved(definition: StackDefinition, scope: Scope, name: str, output: Outp
         raise
     except Exception as error:
         shown['output_error'] = definition.mask.text(str(error))
-    return shown
+        return shown, error
+    return shown, None
 
 
 class PresentOutputs(Mapping[str, dict[str, object]]):
-    """The outputs of a stack as they are now, by key; each is resolved once, when it is asked for."""
+    """The outputs of a stack as they are now, by key; each is resolved once, when it is asked for.
+
+    One that cannot be computed has the error itself as its `cause`, too: where a service did not answer, a caller can
+    wait for it.
+    """
 
     def __init__(self, definition: StackDefinition, scope: Scope) -> None:
         self._definition = definition
@@ -56,7 +63,8 @@ class PresentOutputs(Mapping[str, dict[str, object]]):
 
     def __getitem__(self, key: str) -> dict[str, object]:
         if key not in self._resolved:
-            self._resolved[key] = _resolved(self._definition, self._scope, key, self._definition.outputs[key])
+            shown, error = _resolved(self._definition, self._scope, key, self._definition.outputs[key])
+            self._resolved[key] = shown if error is None else {**shown, 'cause': error}
         return self._resolved[key]
 
     def __iter__(self) -> Iterator[str]:

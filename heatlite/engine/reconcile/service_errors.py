@@ -22,7 +22,11 @@ FINAL_CONFLICTS = (                         # 409s that a retry of the same crea
 
 
 def is_away(error: BaseException) -> bool:
-    """Whether the service cannot be reached, or cannot work at the moment, so that a retry may help."""
+    """Whether the service cannot be reached, or cannot work at the moment, so that a retry may help.
+
+    An output of a nested stack that was computed just now fails for the reason of its cause."""
+    if isinstance(error, exception.TemplateOutputError) and error.__cause__ is not None:
+        return is_away(error.__cause__)
     if isinstance(error, exception.HeatException):
         return False
     if isinstance(error, exceptions.ConnectionError) and not isinstance(error, exceptions.SSLError):

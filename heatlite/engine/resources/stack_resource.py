@@ -47,12 +47,13 @@ class WantedGroup(TypedDict):
 
 
 class NestedOutput(TypedDict, total=False):
-    """An output as stored. `live`: it is computed when it is read."""
+    """An output as stored. `live`: it is computed when it is read. `cause`: the error of one that was computed now."""
 
     output_key: str
     output_value: object
     output_error: str
     live: bool
+    cause: Exception
 
 
 class NestedRow(Protocol):
@@ -340,14 +341,15 @@ class StackResource(resource.Resource):
 
     def get_output(self, op: str) -> object:
         """The value of an output, None before it is known. While an action of the nested stack runs, it is that of this
-        moment. Raises NotFound, or TemplateOutputError for one that cannot be computed."""
+        moment. Raises NotFound, or TemplateOutputError for one that cannot be computed, from its cause if known."""
         output = self._output(op)
         if output is not None and output.get('live'):
             output = self._outputs_now().get(op)
         if output is None:
             raise exception.NotFound(_('Specified output key %s not found.') % op)
         if output.get('output_error'):
-            raise exception.TemplateOutputError(resource=self.name, attribute=op, message=output['output_error'])
+            raise exception.TemplateOutputError(
+                resource=self.name, attribute=op, message=output['output_error']) from output.get('cause')
         return output['output_value']
 
     def has_output(self, op: str) -> bool:
