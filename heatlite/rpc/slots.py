@@ -8,7 +8,7 @@ callers ask other engines for some seconds (heatlite.rpc.client): messages of ot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -22,13 +22,51 @@ THREADS_OF_SLOT = 16            # threads of the engine for each slot
 SLOTS_PART = 3                  # a project may have one of so many parts of the slots
 THREADS_PART = 8                # and of the threads
 
-_release: ContextVar[Callable[[], None]] = ContextVar('release of a slot', default=lambda: None)
+_held: ContextVar[_Slot | None] = ContextVar('slot of a request', default=None)
 
 
 def release() -> None:
-    """Give back the slot of the request that this green thread answers, if any. For one that has done its work, and
-    waits for something that others do."""
-    _release.get()()
+    """Give back the slot of the request that this green thread answers, if any. For one that waits for something that
+    others do."""
+    slot = _held.get()
+    if slot is not None:
+        slot.give_back()
+
+
+def take_again(seconds: float) -> None:
+    """Wait for a slot for the request that this green thread answers, if it has given its slot back. For one that works
+    after all. Raises TooLate if it gets none within `seconds`."""
+    slot = _held.get()
+    if slot is not None:
+        slot.take(seconds)
+
+
+def is_at_hand() -> bool:
+    """Whether the request that this green thread answers has a slot, or `take_again` would not wait for one."""
+    slot = _held.get()
+    return slot is None or slot.is_at_hand()
+
+
+class _Slot:
+    """The slot of one request, which it has or has given back."""
+
+    def __init__(self, slots: Slots, share: str) -> None:
+        self._slots = slots
+        self._share = share
+        self._is_held = False
+
+    def is_at_hand(self) -> bool:
+        return self._is_held or self._slots.has_room(self._share)
+
+    def take(self, seconds: float) -> None:
+        if not self._is_held:
+            self._slots.take(self._share, seconds)
+            self._is_held = True
+
+    def give_back(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._slots.give_back(self._share)
 
 
 class Slots:
@@ -52,36 +90,24 @@ class Slots:
     @contextmanager
     def taken(self, context: RequestContext, seconds: float) -> Iterator[None]:
         """Hold a slot of the share of a request (`RequestContext.share`), until the end of the block or until
-        `release`. Raises EngineIsFull if too many of its requests are in this engine, TooLate if it gets none within
-        `seconds`."""
+        `release`, and from `take_again` on. Raises EngineIsFull if too many of its requests are in this engine, TooLate
+        if it gets none within `seconds`."""
         share = context.share
         if self._present.count(share) >= self.most_threads_of_share:
             raise exception.EngineIsFull(_('Too many requests of this project wait for an engine.'))
         with self._present.held(share):
-            self._take(share, seconds)
-            with self._released_once(share):
+            slot = _Slot(self, share)
+            slot.take(seconds)
+            token = _held.set(slot)
+            try:
                 yield
+            finally:
+                _held.reset(token)
+                slot.give_back()
 
-    @contextmanager
-    def _released_once(self, share: str) -> Iterator[None]:
-        """Give the slot of this green thread back at the end of the block, or before by `release`."""
-        is_released = False
-
-        def give_back() -> None:
-            nonlocal is_released
-            if not is_released:
-                is_released = True
-                self._give_back(share)
-
-        token = _release.set(give_back)
-        try:
-            yield
-        finally:
-            _release.reset(token)
-            give_back()
-
-    def _take(self, share: str, seconds: float) -> None:
-        if self._has_room(share):
+    def take(self, share: str, seconds: float) -> None:
+        """Wait for a slot. Raises TooLate."""
+        if self.has_room(share):
             self._note(share)
             return
         turn = self._runtime.flag()
@@ -98,9 +124,9 @@ class Slots:
 
     def _leave(self, turn: Flag, share: str) -> None:
         if self._waiting.pop(turn, None) is None:       # it has got a slot meanwhile
-            self._give_back(share)
+            self.give_back(share)
 
-    def _has_room(self, share: str) -> bool:
+    def has_room(self, share: str) -> bool:
         return self._taken.total() < self.slots and self._taken.count(share) < self.most_slots_of_share
 
     def _note(self, share: str) -> None:
@@ -108,12 +134,12 @@ class Slots:
         if self._taken.total() >= self.slots:
             self._full_since = self._runtime.monotonic()
 
-    def _give_back(self, share: str) -> None:
+    def give_back(self, share: str) -> None:
         """Free a slot, and give it to the first that waits and may have it."""
         self._taken.remove(share)
         self._full_since = None
         for turn, other in self._waiting.items():
-            if self._has_room(other):
+            if self.has_room(other):
                 del self._waiting[turn]
                 self._note(other)
                 turn.set()

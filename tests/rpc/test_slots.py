@@ -160,6 +160,38 @@ def test_a_request_that_waits_for_others_gives_its_slot_back_once(engine):
     it.runs_until(lambda: it.answered('waits') == THREADS_OF_PROJECT)
     assert not it.slots._taken.total() and not it.slots._present.total() and not it.slots._waiting
     slots.release()                                 # without a request nothing happens
+    slots.take_again(0)
+
+
+def test_a_request_that_works_after_all_takes_a_slot_again(engine):
+    most = []
+
+    def work(it, _context, _message):
+        slots.release()
+        it.runtime.sleep(1)
+        for _ in range(2):
+            slots.take_again(50)
+        most.append(it.slots._taken.total())
+        it.runtime.sleep(1)
+    it = engine(work)
+    it.send('p', count=THREADS_OF_PROJECT)
+    it.runs_until(lambda: it.answered('p') == THREADS_OF_PROJECT)
+    assert it.answers['p'] == {None: THREADS_OF_PROJECT} and max(most) == SHARE
+    assert not it.slots._taken.total() and not it.slots._present.total() and not it.slots._waiting
+
+
+def test_a_request_that_gets_no_slot_again_is_too_late(engine):
+    def work(it, _context, _message):
+        if it.running['p'] == 1:
+            slots.release()
+            it.send('p', count=SHARE)
+            it.runtime.sleep(1)
+            slots.take_again(1)
+        it.runtime.sleep(10)
+    it = engine(work)
+    it.send('p')
+    it.runs_until(lambda: it.answered('p') == SHARE + 1)
+    assert it.answers['p'] == {None: SHARE, 'TooLate': 1} and not it.slots._taken.total()
 
 
 def test_an_engine_whose_slots_are_taken_for_ever_is_found(engine):
