@@ -179,13 +179,13 @@ def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
 
 def _read_now(req: Request, message: messages.Message) -> object:
     """Call an engine. None when no engine is up or the call fails: callers then show the stored values. So they do
-    once a call of the request has got no answer in time: a page of stacks waits only once."""
+    once a call of the request has failed with 503, which may take its whole time: a page of stacks waits only once."""
     if req.waited_in_vain or not _engine_is_up(req):
         return None
     try:
         return req.call(message)
     except Exception as error:
-        req.waited_in_vain = isinstance(error, exception.MessagingTimeout)
+        req.waited_in_vain = isinstance(error, exception.HeatException) and error.http_code == 503
         log_throttle.log(LOG, logging.WARNING, (message.method(), type(error)),
                          '%s: what is stored is shown instead: %s', message.method(), error)
         return None

@@ -105,7 +105,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     route_match: RouteMatch
     environ: WSGIEnvironment
     has_called: bool = False            # an engine may have got a message of the request
-    waited_in_vain: bool = False        # an engine has not answered in time what may be left unanswered
+    waited_in_vain: bool = False        # engines were not available (503) for what may be left unanswered
     is_change: bool = False
 
     @property

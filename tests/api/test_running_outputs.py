@@ -132,8 +132,19 @@ def test_nothing_is_asked_for_a_stack_without_its_outputs(world):
     assert world.engine.asked == []
 
 
-def test_a_page_of_stacks_waits_once_for_an_engine_that_does_not_answer(world):
+@pytest.mark.parametrize('error', [
+    exception.MessagingTimeout(seconds=15), exception.EngineIsFull('full'), exception.TooLate(), exception.NoEngine(),
+    exception.DatabaseUnavailable(reason='gone'), exception.BrokerUnavailable(reason='gone')],
+    ids=lambda each: type(each).__name__)
+def test_a_page_of_stacks_waits_once_for_engines_that_do_not_answer(world, error):
     world.be('UPDATE', ids=(rows.WEB, rows.BATCH, rows.CELLAR))
-    world.engine.error = exception.MessagingTimeout(seconds=15)
+    world.engine.error = error
     assert len(world.describe()) >= 2
     assert len(world.engine.asked) == 1
+
+
+def test_a_page_of_stacks_asks_for_each_where_one_is_not_found(world):
+    world.be('UPDATE', ids=(rows.WEB, rows.BATCH, rows.CELLAR))
+    world.engine.error = exception.EntityNotFound(entity='Stack', name='web')
+    assert len(world.describe()) >= 2
+    assert len(world.engine.asked) >= 2
