@@ -22,7 +22,7 @@ from heatlite.engine.reconcile.service_errors import is_away
 from heatlite.engine.reconcile.step_context import StepContext, plain
 from heatlite.engine.reconcile.step_contexts import Saved
 from heatlite.engine.reconcile.step_inspector import StepInspector
-from heatlite.engine.reconcile.step_waits import AWAY_POLL_INTERVALS, StepWaits
+from heatlite.engine.reconcile.step_waits import StepWaits
 from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
@@ -94,9 +94,8 @@ class StepExecutor(StepInspector):
             self._waits.note_answer(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
                 self._store_handle(row, work.handle)    # the first check may do a part of the work already
-            if self._first_check(resource, work, action):
+            if not self._ends_at_once(step, row, resource, action):
                 return commands.HandlerReturned(step, plain(work.handle))
-            self._done(step, row.id, work, action)
             return commands.HandlerReturned(step, None, done=True, fingerprint=work.fingerprint)
         except exception.DatabaseUnavailable:
             raise
@@ -189,15 +188,19 @@ class StepExecutor(StepInspector):
                 return self._waits.check_later(step, row, self.contexts.begin(step), error, action)
             return self._failure(step, row, self._prepared(step, error), action)
 
-    def _first_check(self, resource: Resource, work: StepContext, action: Action) -> int:
-        """As `_ask_whether_done`, right after the handler. A service that does not answer now has done its work, so the
-        next check asks again, and the handler is not called again."""
+    def _ends_at_once(self, step: Step, row: ResourceState, resource: Resource, action: Action) -> bool:
+        """Make the first check, right after the handler, and end the action if it is done. A service that does not
+        answer now has done its work, so the next check asks again, and the handler is not called again."""
+        work = self.contexts.begin(step)
         try:
-            return self._ask_whether_done(resource, work, action)
+            if self._ask_whether_done(resource, work, action):
+                return False
+            self._done(step, row.id, work, action)
+            return True
         except Exception as error:
             if not is_away(error) or action is Action.CHECK:
                 raise
-            return AWAY_POLL_INTERVALS
+            return False
 
     def _ask_whether_done(self, resource: Resource, work: StepContext, action: Action) -> int:
         """0, or the number of poll intervals until the next question."""
