@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = tuple[int, Mapping[str, str], Any]         # status, further headers, the body as a value for JSON; None: none
@@ -15,7 +15,7 @@ Answer = tuple[int, Mapping[str, str], Any]         # status, further headers, t
 @contextmanager
 def answering(answer: Callable[[Any], Answer]) -> Iterator[str]:
     """Serves until the block ends; gives the URL, without a path. `answer`: from the JSON of a POST to its answer."""
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             status, headers, value = answer(json.loads(self.rfile.read(int(self.headers['Content-Length']))))
             body = b'' if value is None else json.dumps(value).encode()
@@ -28,7 +28,7 @@ def answering(answer: Callable[[Any], Answer]) -> Iterator[str]:
         def log_message(self, *_what: Any) -> None:
             pass
 
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler) as server:
+    with ThreadingHTTPServer(('127.0.0.1', 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f'http://127.0.0.1:{server.server_port}'

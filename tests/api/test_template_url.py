@@ -3,12 +3,12 @@ and nothing of what was fetched, nor a secret of the URL, in any error or log li
 
 import contextlib
 import gzip
-import http.server
 import logging
 import socket
 import threading
 import time
 from concurrent import futures
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from oslo_config import cfg
@@ -24,7 +24,7 @@ SECRET = 'CANARY'
 BOMB = gzip.compress(b'#' * 200_000_000, 1)       # takes as long as a request may: made once, before any
 
 
-class Server(http.server.BaseHTTPRequestHandler):
+class Server(BaseHTTPRequestHandler):
     def do_GET(self):
         match self.path.partition('?')[0]:
             case '/template':
@@ -90,7 +90,7 @@ class Server(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture(scope='module')
 def url():
-    with http.server.ThreadingHTTPServer(('0.0.0.0', 0), Server) as server:
+    with ThreadingHTTPServer(('0.0.0.0', 0), Server) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f'http://127.0.0.1:{server.server_address[1]}'

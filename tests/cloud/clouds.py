@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import http.server
 import os
 import random
 import re
@@ -13,6 +12,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -196,13 +196,13 @@ class Cloud:
         if 'HEATLITE_TEST_WEB_IMAGE' in os.environ or not self._local:
             yield os.environ.get('HEATLITE_TEST_WEB_IMAGE', '')
             return
-        with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Image) as server:
+        with ThreadingHTTPServer(('127.0.0.1', 0), Image) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
             yield f'http://127.0.0.1:{server.server_address[1]}/disk.raw'
             server.shutdown()
 
 
-class Image(http.server.BaseHTTPRequestHandler):
+class Image(BaseHTTPRequestHandler):
     """Whatever the path: the same few bytes."""
 
     def do_GET(self) -> None:

@@ -9,11 +9,11 @@ import contextlib
 import datetime
 import hashlib
 import hmac
-import http.server
 import json
 import re
 import threading
 import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from oslo_config import cfg
 
@@ -258,7 +258,7 @@ def running(**settings):
     """A Cloud with its `url`."""
     cloud = Cloud(**settings)
 
-    class Door(http.server.BaseHTTPRequestHandler):
+    class Door(BaseHTTPRequestHandler):
         def do_GET(self):
             path, _mark, query = self.path.partition('?')
             answer, fault = cloud.answer(path, query)
@@ -277,7 +277,7 @@ def running(**settings):
         def log_message(self, *args):
             pass
 
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Door)
+    server = ThreadingHTTPServer(('127.0.0.1', 0), Door)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
