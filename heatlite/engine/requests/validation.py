@@ -28,7 +28,7 @@ def check_child(definition: StackDefinition, registry: TypeRegistry, context: Re
     """
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
-        definition.plain = _right(definition, _catalog(definition, registry, context), same)
+        definition.plain = _right(definition, registry, context, same)
         lint.raise_first(lint.check(definition, catalog, look_inside=False, right=definition.plain))
 
 
@@ -41,7 +41,7 @@ def check_request(definition: StackDefinition, registry: TypeRegistry, context: 
     _check_types_first(definition, registry, context)
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
-        definition.plain = _right(definition, _catalog(definition, registry, context), same)
+        definition.plain = _right(definition, registry, context, same)
         diagnostics = lint.check(definition, catalog, updating=updating, right=definition.plain)
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
@@ -71,8 +71,13 @@ def _check_types_first(definition: StackDefinition, registry: TypeRegistry, cont
                 raise exception.Forbidden(action=policy.rule_of_type(type_name))
 
 
-def _right(definition: StackDefinition, catalog: Catalog, same: frozenset[str]) -> frozenset[str]:
+def _right(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
+           same: frozenset[str]) -> frozenset[str]:
     """Return which of the resources `same` need no check; none if the caller may not use a type of theirs."""
+    if not same:
+        return same
+    catalog = _catalog(definition, registry, context)
+
     def is_plain(type_name: str) -> bool:
         environment = definition.environment
         try:
@@ -81,8 +86,6 @@ def _right(definition: StackDefinition, catalog: Catalog, same: frozenset[str]) 
         except exception.HeatException:
             return False
 
-    if not same:
-        return same
     found = plain.find(definition, same, is_plain)
     return frozenset() if catalog.forbidden is not None else found
 
