@@ -53,8 +53,8 @@ _SHARING = revision.insert().from_select(NAMES, sa.select(*{**_GIVEN, 'template_
 
 
 def insert(tx: sa.Connection, new: Revision) -> None:
-    """Insert a revision: one statement. If an older one has the same digest, the new one shares its template. By
-    primary key."""
+    """Insert a revision: one statement. It shares the template of an older one with the same digest. By primary
+    key."""
     values = {name: getattr(new, name) for name in NAMES}
     values['parameters'] = codec.encode_or_null(new.parameters, codec.encoder(tx))
     if new.number > 1 and new.digest is not None:

@@ -44,7 +44,7 @@ class Hold:
 
 
 def quotas(totals: Totals, limits: Mapping[Meter, Limit]) -> Iterator[PlanFinding]:
-    """Check that what the plan adds fits beside what is used. An old object of a replacement exists beside the new one;
+    """Check that what the plan adds fits beside what is used. A replaced object exists beside its replacement;
     what is deleted may be freed before or after."""
     for meter, limit in limits.items():
         added, freed = totals.added[meter], totals.freed[meter]

@@ -1,4 +1,4 @@
-"""Event sinks: what is in the history is told, in its order, through every crash, and at nobody's cost."""
+"""Event sinks: what is in the history is delivered, in its order, through every crash, and at nobody's cost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, wait
 
 STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))       # 1: every point
-TOLD: list[dict] = []
+DELIVERED: list[dict] = []
 REFUSED: list[dict] = []
 NOTES = {'event_sinks': [{'type': 'notes', 'shelf': 'a'}]}
 TWO = {'heat_template_version': '2018-08-31', 'resources': {
@@ -32,7 +32,7 @@ class Notes:
         self.shelf = shelf
 
     def consume(self, context, event):
-        TOLD.append(event)
+        DELIVERED.append(event)
 
 
 class Broken(Notes):
@@ -48,13 +48,13 @@ class Restarting(Notes):
         if len(REFUSED) < MOST_FAILURES:
             REFUSED.append(event)
             raise OSError('it restarts')
-        TOLD.append(event)
+        DELIVERED.append(event)
 
 
 class Moody(Notes):
     def consume(self, context, event):
-        if len(TOLD) < len(REFUSED) // 3:
-            TOLD.append(event)
+        if len(DELIVERED) < len(REFUSED) // 3:
+            DELIVERED.append(event)
         else:
             REFUSED.append(event)
             raise OSError('not now')
@@ -62,7 +62,7 @@ class Moody(Notes):
 
 @pytest.fixture(autouse=True)
 def notes(monkeypatch):
-    TOLD.clear()
+    DELIVERED.clear()
     REFUSED.clear()
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'moody', f'{__name__}:Moody')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'notes', f'{__name__}:Notes')
@@ -81,12 +81,12 @@ def history(cluster, stack_id):
         return [each.uuid for each in events.following(tx, stack_id, 0, 1000)]
 
 
-def told(stack_id):
-    return [each['id'] for each in TOLD if each['payload']['stack_id'] == stack_id]
+def delivered(stack_id):
+    return [each['id'] for each in DELIVERED if each['payload']['stack_id'] == stack_id]
 
 
-def everything_is_told(cluster, stack_id):
-    return cluster.universe.run(lambda: told(stack_id) == history(cluster, stack_id), limit=100)
+def everything_is_delivered(cluster, stack_id):
+    return cluster.universe.run(lambda: delivered(stack_id) == history(cluster, stack_id), limit=100)
 
 
 def test_a_whole_life_is_told_in_its_order():
@@ -94,20 +94,20 @@ def test_a_whole_life_is_told_in_its_order():
         stack_id = create(cluster, NOTES)
         cluster.delete(stack_id)
         cluster.settle(stack_id)
-        assert everything_is_told(cluster, stack_id), told(stack_id)
-        first = TOLD[0]
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        first = DELIVERED[0]
         assert first['type'] == 'os.heat.event' and first['version'] == '0.1'
         assert first['payload'] == {
             'resource_name': 's', 'physical_resource_id': stack_id, 'stack_id': stack_id, 'resource_action': 'CREATE',
             'resource_status': 'IN_PROGRESS', 'resource_status_reason': 'Stack CREATE started',
             'resource_type': 'OS::Heat::Stack', 'resource_properties': {}, 'version': '0.1'}
-        assert len(TOLD) == 12
+        assert len(DELIVERED) == 12
 
 
 def test_nested_stacks_inherit_them():
     with Cluster() as cluster:
         create(cluster, NOTES, NEST, {'two.yaml': json.dumps(TWO)})
-        assert cluster.universe.run(lambda: len({each['payload']['stack_id'] for each in TOLD}) == 2, limit=100)
+        assert cluster.universe.run(lambda: len({each['payload']['stack_id'] for each in DELIVERED}) == 2, limit=100)
 
 
 def test_an_update_may_bring_them_and_take_them_away():
@@ -116,25 +116,25 @@ def test_an_update_may_bring_them_and_take_them_away():
         update = {'stack_id': stack_id, 'template': {**TWO, 'description': 'new'}}
         cluster.ask(messages.UpdateStack(**update, environment=NOTES))
         cluster.settle(stack_id)
-        assert cluster.universe.run(lambda: [each['payload']['resource_status'] for each in TOLD] == [
+        assert cluster.universe.run(lambda: [each['payload']['resource_status'] for each in DELIVERED] == [
             'IN_PROGRESS', 'COMPLETE'], limit=100)
         cluster.ask(messages.UpdateStack(**update, environment={}))
         cluster.settle(stack_id)
-        assert not cluster.universe.run(lambda: len(TOLD) > 2, limit=10)
+        assert not cluster.universe.run(lambda: len(DELIVERED) > 2, limit=10)
 
 
 def test_what_is_added_while_nobody_drives_the_stack_is_told():
     with Cluster() as cluster:
         stack_id = create(cluster, NOTES)
-        assert everything_is_told(cluster, stack_id)
-        count = len(TOLD)
+        assert everything_is_delivered(cluster, stack_id)
+        count = len(DELIVERED)
         cluster.ask(messages.MarkUnhealthy(stack_id, 'one', True, 'looks ill'))
-        assert everything_is_told(cluster, stack_id), told(stack_id)
-        assert len(TOLD) == count + 1
-        assert TOLD[-1]['payload']['resource_status_reason'] == 'looks ill'
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        assert len(DELIVERED) == count + 1
+        assert DELIVERED[-1]['payload']['resource_status_reason'] == 'looks ill'
         cluster.delete(stack_id)
         cluster.settle(stack_id)
-        assert everything_is_told(cluster, stack_id), told(stack_id)
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
 
 
 def test_a_refused_signal_is_told():
@@ -144,17 +144,17 @@ def test_a_refused_signal_is_told():
         stack_id = create(cluster, NOTES, template)
         cluster.ask(messages.StackAction(stack_id, 'suspend'))
         cluster.settle(stack_id)
-        assert everything_is_told(cluster, stack_id)
+        assert everything_is_delivered(cluster, stack_id)
         with pytest.raises(exception.NotSupported):
             cluster.ask(messages.SignalResource(stack_id, 'handle', {}, False))
-        assert everything_is_told(cluster, stack_id)
-        assert TOLD[-1]['payload']['resource_status_reason'] == 'Cannot signal resource during SUSPEND'
+        assert everything_is_delivered(cluster, stack_id)
+        assert DELIVERED[-1]['payload']['resource_status_reason'] == 'Cannot signal resource during SUSPEND'
 
 
 def test_a_sink_that_fails_disturbs_nobody():
     with Cluster() as cluster:
         stack_id = create(cluster, {'event_sinks': [{'type': 'broken', 'shelf': 'a'}, *NOTES['event_sinks']]})
-        assert everything_is_told(cluster, stack_id)
+        assert everything_is_delivered(cluster, stack_id)
 
 
 def test_a_sink_that_fails_again_and_again_gets_only_the_end_of_the_action():
@@ -162,12 +162,12 @@ def test_a_sink_that_fails_again_and_again_gets_only_the_end_of_the_action():
         f'r{number}': {'type': 'Sim::Thing'} for number in range(20)}}
     with Cluster() as cluster:
         stack_id = create(cluster, {'event_sinks': [{'type': 'broken', 'shelf': 'a'}, *NOTES['event_sinks']]}, template)
-        assert everything_is_told(cluster, stack_id)
+        assert everything_is_delivered(cluster, stack_id)
         assert len(REFUSED) == MOST_FAILURES + 1
         assert REFUSED[-1]['payload']['resource_status'] == 'COMPLETE'
         cluster.delete(stack_id)
         cluster.settle(stack_id)
-        assert everything_is_told(cluster, stack_id)
+        assert everything_is_delivered(cluster, stack_id)
         assert len(REFUSED) == 2 * (MOST_FAILURES + 1)
 
 
@@ -177,10 +177,11 @@ def test_a_sink_that_was_left_out_gets_events_after_a_pause():
         for number in range(80)}}
     with Cluster() as cluster:
         stack_id = create(cluster, {'event_sinks': [{'type': 'restarting', 'shelf': 'a'}]}, template)
-        assert cluster.universe.run(lambda: TOLD and told(stack_id)[-1] == history(cluster, stack_id)[-1], limit=100)
-        refused, sent = (datetime.fromisoformat(each['timestamp']) for each in (REFUSED[-1], TOLD[0]))
+        assert cluster.universe.run(
+            lambda: DELIVERED and delivered(stack_id)[-1] == history(cluster, stack_id)[-1], limit=100)
+        refused, sent = (datetime.fromisoformat(each['timestamp']) for each in (REFUSED[-1], DELIVERED[0]))
         assert sent - refused >= timedelta(seconds=PAUSE - 2)       # times of events are in whole seconds
-        assert told(stack_id) == history(cluster, stack_id)[-len(TOLD):] and len(TOLD) > 1
+        assert delivered(stack_id) == history(cluster, stack_id)[-len(DELIVERED):] and len(DELIVERED) > 1
 
 
 def test_failures_that_are_not_in_a_row_leave_no_sink_out():
@@ -188,7 +189,7 @@ def test_failures_that_are_not_in_a_row_leave_no_sink_out():
         f'r{number}': {'type': 'Sim::Thing'} for number in range(20)}}
     with Cluster() as cluster:
         stack_id = create(cluster, {'event_sinks': [{'type': 'moody', 'shelf': 'a'}]}, template)
-        assert cluster.universe.run(lambda: len(TOLD) + len(REFUSED) == len(history(cluster, stack_id)), limit=100)
+        assert cluster.universe.run(lambda: len(DELIVERED) + len(REFUSED) == len(history(cluster, stack_id)), limit=100)
 
 
 @pytest.mark.parametrize('sinks, complaints', [
@@ -226,7 +227,7 @@ def test_each_sink_spends_turns(monkeypatch):
     with Cluster() as cluster:
         stack_id = create(cluster, {'event_sinks': NOTES['event_sinks'] * MOST_EVENT_SINKS})
         events_sent = len(history(cluster, stack_id)) * MOST_EVENT_SINKS
-        assert cluster.universe.run(lambda: len(TOLD) == events_sent, limit=100)
+        assert cluster.universe.run(lambda: len(DELIVERED) == events_sent, limit=100)
     assert spent.count(event_sinks.STEPS_OF_SINK) >= events_sent
 
 
@@ -236,12 +237,12 @@ def test_nothing_of_the_running_action_is_lost_in_a_crash():
         create(cluster, NOTES)
         points = cluster.chaos.count
     for point in range(1, points + 1, STRIDE):
-        TOLD.clear()
+        DELIVERED.clear()
         with Cluster(seed=point, kill_at=[point]) as cluster:
             cluster.chaos.enabled = True
             stack_id = create(cluster, NOTES)
             assert cluster.universe.run(
-                lambda: set(told(stack_id)) == set(history(cluster, stack_id)), limit=100), point   # noqa: B023
+                lambda: set(delivered(stack_id)) == set(history(cluster, stack_id)), limit=100), point   # noqa: B023
 
 
 @pytest.mark.parametrize('sink', ['notes', 'broken'])

@@ -51,16 +51,17 @@ def handle(cloud: Cloud, stack_domain):
         life.delete()
 
 
-def guest(told: dict) -> session.Session:
-    """Logged in with what a guest is told, and nothing else."""
+def guest(login: dict) -> session.Session:
+    """Logged in with the login of a guest, and nothing else."""
     return session.Session(auth=v3.Password(
-        auth_url=told['auth_url'], user_id=told['user_id'], password=told['password'], project_id=told['project_id']))
+        auth_url=login['auth_url'], user_id=login['user_id'], password=login['password'],
+        project_id=login['project_id']))
 
 
 @pytest.mark.parametrize('transport', ['HEAT_SIGNAL', 'ZAQAR_SIGNAL'])
 def test_a_guest_can_log_in(cloud: Cloud, handle, transport):
-    told = json.loads(handle(transport).attribute('signal'))
-    assert guest(told).get_project_id() == told['project_id'] != cloud.context.project_id
+    login = json.loads(handle(transport).attribute('signal'))
+    assert guest(login).get_project_id() == login['project_id'] != cloud.context.project_id
 
 
 @pytest.mark.parametrize('transport', ['HEAT_SIGNAL', 'ZAQAR_SIGNAL'])
@@ -80,16 +81,16 @@ def test_guests_get_the_region_that_the_engine_uses(cloud: Cloud, handle, transp
 
 def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
     life = handle('ZAQAR_SIGNAL')
-    told = json.loads(life.attribute('signal'))
+    login = json.loads(life.attribute('signal'))
     here = life.fresh('CREATE', 'COMPLETE')
     assert here.get_status() == []
-    guest(told).post(f'/v2/queues/{told["queue_id"]}/messages', headers={'Client-ID': life.runtime.uuid()},
+    guest(login).post(f'/v2/queues/{login["queue_id"]}/messages', headers={'Client-ID': life.runtime.uuid()},
                      endpoint_filter={'service_type': 'messaging'}, json={
                          'messages': [{'body': {'data': 'here', 'id': 'it'}, 'ttl': 60}]})
     assert here.get_status() == ['SUCCESS']
     assert here.metadata_get(True) == {'it': {'data': 'here', 'reason': 'Signal 1 received', 'status': 'SUCCESS'}}
     assert here.get_status() == ['SUCCESS']             # the message was taken, not read again
-    guest(told).post(f'/v2/queues/{told["queue_id"]}/messages', endpoint_filter={'service_type': 'messaging'},
+    guest(login).post(f'/v2/queues/{login["queue_id"]}/messages', endpoint_filter={'service_type': 'messaging'},
                      headers={'Client-ID': life.runtime.uuid(), 'Content-Type': 'application/json'},
                      data='{"messages": [{"body": {"data": NaN, "id": "other"}, "ttl": 60}]}')
     assert here.get_status() == ['SUCCESS']             # what could not be stored is no signal
@@ -356,11 +357,11 @@ def test_a_handle_tells_the_keystone_of_the_catalogue(cloud: Cloud, handle, tran
     cfg.CONF.set_override('server_keystone_endpoint_type', 'public')
     cfg.CONF.set_override('auth_uri', INTERNAL, group='clients_keystone')
     try:
-        told = json.loads(handle(transport).attribute('signal'))
+        login = json.loads(handle(transport).attribute('signal'))
     finally:
         cfg.CONF.clear_override('server_keystone_endpoint_type')
         cfg.CONF.clear_override('auth_uri', group='clients_keystone')
-    assert guest(told).get_project_id() == told['project_id']
+    assert guest(login).get_project_id() == login['project_id']
 
 
 # --- what is left -------------------------------------------------------------------------------------------
