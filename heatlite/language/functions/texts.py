@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlunsplit
 
@@ -16,12 +15,10 @@ from heatlite.language.budget import ITEM
 from heatlite.language.constraints import to_whole
 from heatlite.language.document import measure
 from heatlite.language.expression import Call, InvalidCall, Node, Scope
+from heatlite.language.functions import key_search
 from heatlite.language.kind_names import kind_name
 
 PIECES_A_TURN = 200
-QUICK = 4_000_000               # comparisons of characters that one pattern of all keys makes in milliseconds
-COMPARED_A_STEP = 500           # of these
-LONGEST_PATTERN = 5000          # characters of all keys in such a pattern
 
 
 def as_sorted_json(value: object, function: str, limits: Limits) -> str:
@@ -39,55 +36,6 @@ def as_sorted_json(value: object, function: str, limits: Limits) -> str:
         budget.make_text(function, len(text) - size)
         budget.work(function, (len(text) - size) // 100)
     return text
-
-
-def _is_quick(function: str, text: str, keys: list[str]) -> bool:
-    """Whether one pattern of all keys finds them in milliseconds; takes its steps from the budget if so.
-
-    It compares the keys that may begin at a place, in the worst case all of their characters.
-    """
-    total = sum(map(len, keys))
-    if total > LONGEST_PATTERN or len(text) * len(keys) > QUICK:
-        return False
-    of_first: dict[str, int] = {}               # first character -> characters of the keys that begin with it
-    for key in keys:
-        of_first[key[0]] = of_first.get(key[0], 0) + len(key)
-    compared = sum(text.count(first) * length for first, length in of_first.items())
-    if compared > QUICK:
-        return False
-    budgets.work(function, 1 + total + (len(text) + compared) // COMPARED_A_STEP)
-    return True
-
-
-def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, str]]:
-    """Find keys in `text`, from left to right, the longest at each position. `keys`: longest first."""
-    if _is_quick(function, text, keys):
-        for found in re.finditer('|'.join([re.escape(key) for key in keys]), text):
-            yield found.start(), found.group()
-        return
-    lengths: dict[str, list[int]] = {}          # first character -> lengths of keys beginning with it, longest first
-    for key in keys:
-        known = lengths.setdefault(key[0], [])
-        if not known or known[-1] != len(key):
-            known.append(len(key))
-    known_keys, looked = frozenset(keys), len(text) // COMPARED_A_STEP
-    first_of_key = re.compile(f'[{"".join([re.escape(first) for first in lengths])}]')
-    candidate = first_of_key.search(text)
-    while candidate is not None:
-        start = candidate.start()
-        end = start + 1
-        for length in lengths[candidate.group()]:
-            looked += 1 + length // 1000
-            key = text[start:start + length]
-            if key in known_keys:
-                yield start, key
-                end = start + length
-                break
-        if looked >= PIECES_A_TURN:
-            budgets.work(function, looked)
-            looked = 0
-        candidate = first_of_key.search(text, end)
-    budgets.work(function, looked)
 
 
 class StrReplace(Call):
@@ -135,7 +83,7 @@ class StrReplace(Call):
         budget.make_text(self.name, len(template), template.isascii())
         size, end = len(template), 0
         pieces: list[str] = []
-        for start, key in _places(self.name, template, keys):
+        for start, key in key_search.places(self.name, template, keys):
             used.add(key)
             text = table[key]
             size += len(text)
