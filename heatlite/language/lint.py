@@ -141,7 +141,7 @@ class Checker(DocumentChecks):
             self.memory.facts[key] = nesting.template_facts(template, resource.type, environment)
         facts = self.memory.facts[key]
         if not templates.is_template_name(resource.type):
-            inside = environment.child({}, resource.name, found.path)
+            inside = environment.child({}, resource.name, found.first)
             try:
                 original = inside.find(resource.type, resource.name)
             except exception.StackValidationFailed:

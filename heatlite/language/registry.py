@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,23 +30,22 @@ _Check = Callable[[str, object], None]      # of the value of a key; raises an e
 class FoundType:
     """The result of looking up a type name. `target`: an object of the operator's registry, or the name of a template.
 
-    `path`: keys of the registry entry used first, () without one; `is_user`: that entry is a user's. `type_name`: the
-    last name in the chain (of the object, or the one mapped to the template).
+    `first`: keys of the registry entry used first, () without one. `path`: of a template, those of the user's entry
+    used last, which is left out inside of it, or else of the operator's; of an object `first`. `is_user`: that entry is
+    a user's. `type_name`: the last name in the chain (of the object, or the one mapped to the template). `by_operator`:
+    an entry of the operator names the target, not a user's, nor is it the name that was looked up.
     """
 
     target: Any
     path: tuple[str, ...] = ()
     is_user: bool = False
     type_name: str = ''
+    first: tuple[str, ...] = ()
+    by_operator: bool = False
 
     @property
     def is_template(self) -> bool:
         return isinstance(self.target, str)
-
-    @property
-    def by_operator(self) -> bool:
-        """Whether an entry of the operator names the target: not a user's, nor the name that was looked up."""
-        return bool(self.path) and not self.is_user
 
 
 class Registry:
@@ -125,13 +124,11 @@ class Registry:
                    loop: list[str]) -> FoundType | None:
         for path, target in self._candidates(name, resource_name):
             is_user = self.behind is not None
-            if not isinstance(target, str):
-                return FoundType(target, path, is_user, name)
-            if is_template_name(target):
-                return FoundType(target, path, is_user, name)
+            if not isinstance(target, str) or is_template_name(target):
+                return FoundType(target, path, is_user, name, path, by_operator=not is_user)
             found = self._find(target, resource_name, seen, loop)
             if found is not None:
-                return FoundType(found.target, path, is_user, found.type_name)
+                return _behind(found, path, is_user)
         return None
 
     def _by_wildcard(self, name: str, resource_name: str | None, seen: frozenset[str],
@@ -144,7 +141,7 @@ class Registry:
             found = FoundType(mapped, type_name=mapped) if is_template_name(mapped) else self._find(
                 mapped, resource_name, seen | {name}, loop)
             if found is not None:
-                return FoundType(found.target, (key,), True, found.type_name)
+                return _behind(found, (key,), is_user=True)
         return None
 
     def _mapped(self, key: str, name: str) -> str:
@@ -185,6 +182,15 @@ class Registry:
                     seen.add(name)
                     yield name
             level = level.behind
+
+
+def _behind(found: FoundType, first: tuple[str, ...], is_user: bool) -> FoundType:
+    """Return what an entry leads to that maps the name to another one."""
+    if found.is_template and found.path:
+        if is_user and not found.is_user:
+            return replace(found, path=first, first=first, is_user=True)
+        return replace(found, first=first)
+    return FoundType(found.target, first, is_user, found.type_name, first)
 
 
 def _without_removed(entries: Mapping[str, object]) -> dict[str, object]:
