@@ -339,7 +339,8 @@ class _Sections:
         policy = self._attempt(keys.deletion_policy, lambda: _deletion_policy(
             self._resource, self._text(keys.deletion_policy, call=True)), DELETE)
         self._attempt(keys.resource_description, lambda: self._text(keys.resource_description, call=False), None)
-        external_id = self._attempt(keys.external_id or '', lambda: self._text(keys.external_id, call=True), None) \
+        external_id = self._attempt(keys.external_id or '', lambda: _external_id(
+            self._text(keys.external_id, call=True)), None) \
             if self._resource.owner.edition.has(versions.NEWTON) else None
         if external_id is not None:
             policy = RETAIN
@@ -416,7 +417,7 @@ def _deletion_policy(resource: DefinedResource, parsed: object) -> str:
         except (ValueError, TypeError, KeyError) as error:
             raise exception.StackValidationFailed(
                 path=[*resource.path, resource.owner.keys.deletion_policy], message=str(error)) from None
-        if parsed is UNKNOWN:
+        if parsed is UNKNOWN or parsed is None:
             return DELETE
     known = {policy: policy for policy in DELETION_POLICIES}
     if edition.has(versions.NEWTON):
@@ -424,3 +425,16 @@ def _deletion_policy(resource: DefinedResource, parsed: object) -> str:
     if not isinstance(parsed, str) or parsed not in known:
         raise exception.StackValidationFailed(message=_('Invalid deletion policy "%s"') % (parsed,))
     return known[parsed]
+
+
+def _external_id(parsed: object) -> object:
+    """Return the expression of an external id; None if a function gives null: then the resource is an ordinary one.
+
+    An expression that refers to resources, or whose evaluation fails, counts as an id: checks report it.
+    """
+    if not isinstance(parsed, Node) or any(True for _need in requirements(parsed, PLACEHOLDERS)):
+        return parsed
+    try:
+        return None if resolve(parsed, PLACEHOLDERS) is None else parsed
+    except (ValueError, TypeError, KeyError, exception.HeatException):
+        return parsed
