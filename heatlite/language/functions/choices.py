@@ -9,6 +9,7 @@ from heatlite.common.i18n import _
 from heatlite.language import budget as budgets
 from heatlite.language.document import measure
 from heatlite.language.expression import ABSENT, Call, InvalidCall, Node, Parser, Scope, condition_holds, evaluate
+from heatlite.language.unknown import UNKNOWN
 
 
 class If(Call):
@@ -67,7 +68,23 @@ class Equals(Call):
         return bool(args[0] == args[1])
 
 
-class Not(Call):
+class _Logical(Call):
+    """A function of conditions. One that is not known yet counts as the definition assumes, wherever it stands: so a
+    condition and its negation never hold both, nor neither."""
+
+    __slots__ = ()
+
+    def evaluated_args(self, scope: Scope) -> object:
+        args = super().evaluated_args(scope)
+        if isinstance(args, list):
+            return [self._decided(item) for item in args]
+        return self._decided(args)
+
+    def _decided(self, condition: object) -> object:
+        return self.home.assume_unknown if condition is UNKNOWN else condition
+
+
+class Not(_Logical):
     """A function that acts as a NOT operator on a condition."""
 
     __slots__ = ()
@@ -94,7 +111,7 @@ class CfnNot(Not):
         return not self.home.condition(args[0])
 
 
-class _Several(Call):
+class _Several(_Logical):
     __slots__ = ()
 
     def check(self) -> None:
