@@ -174,7 +174,7 @@ class StackDefinition:
             try:
                 schemas[name] = parameter_definitions.schema_of(name, body, self.edition)
             except exception.HeatException:
-                schemas[name] = parameter_definitions.ParameterSchema(name, 'json', 'map')
+                schemas[name] = parameter_definitions.ParameterSchema(name, 'json', 'map', is_wrong=True)
         self.assume_unknown = True
         self.__dict__['parameters'] = self._parameters(schemas)
 

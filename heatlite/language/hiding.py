@@ -14,19 +14,22 @@ DIGITS_OF_KEY = 10              # and of so many characters one is a digit at le
 MOST_VALUES = 1000              # texts of a hidden map or list that are searched
 
 
-SHOWN_WORDS = frozenset({'false', 'no', 'off', 'n', 'f', '0', ''})       # of NoEcho
+FALSE_WORDS = frozenset({'false', 'no', 'off', 'n', 'f', '0', ''})
 
 
 def is_hidden(definition: Mapping[str, object]) -> bool:
     """Whether the definition of a parameter hides its values. The only function that decides this.
 
     As in Heat, `hidden` (HOT) is true for all values but false, null, 0 and what is empty: for the texts `y` and
-    `no` it is true. `NoEcho` (CFN) is false for the texts SHOWN_WORDS, too; in Heat it is for all but `true`, so that
+    `no` it is true. `NoEcho` (CFN) is false for the texts FALSE_WORDS, too; in Heat it is for all but `true`, so that
     values are shown that were meant to be hidden (`yes` in quotes, 1).
     """
-    no_echo = definition.get('NoEcho')
-    return bool(definition.get('hidden')) or (
-        no_echo.strip().lower() not in SHOWN_WORDS if isinstance(no_echo, str) else bool(no_echo))
+    return bool(definition.get('hidden')) or is_set(definition.get('NoEcho'))
+
+
+def is_set(flag: object) -> bool:
+    """Whether a flag of a definition is set, which may be a text: what protects holds for all but FALSE_WORDS."""
+    return flag.strip().lower() not in FALSE_WORDS if isinstance(flag, str) else bool(flag)
 
 
 def texts_of(values: Iterable[object]) -> tuple[str, ...]:

@@ -111,6 +111,8 @@ class _Values:
             case 'string':
                 return str(old) + str(new)
             case 'list':
+                if old == '' or new == '':
+                    return copied(new if old == '' else old)
                 if isinstance(old, str) and isinstance(new, str):
                     return f'{old},{new}'
                 return _joined(_items(old), _items(new))
@@ -131,7 +133,7 @@ class _Values:
 
 
 def _items(value: object) -> Sequence[object]:
-    return value if isinstance(value, list) else str(value).split(',') if value != '' else ()
+    return value if isinstance(value, list) else str(value).split(',')
 
 
 def _joined(old: Sequence[object], new: Sequence[object]) -> list[object]:

@@ -122,8 +122,10 @@ def list_text(items: Any) -> object:
     if isinstance(items, str) or not is_known(items):
         return items if isinstance(items, str) else UNKNOWN
     if items and isinstance(items[0], Mapping):
+        if not all(isinstance(item, Mapping) for item in items):
+            raise TypeError(_('A list for a parameter of a template has either maps or texts as items'))
         return ','.join(f'.member.{place}.{key}={value}' for place, item in enumerate(items)
-                        for key, value in (item.items() if isinstance(item, Mapping) else ()))
+                        for key, value in item.items())
     return ','.join(['' if item is None else item for item in items])
 
 

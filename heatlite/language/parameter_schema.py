@@ -22,7 +22,7 @@ from heatlite.language.constraints import (
     check_fit,
     to_number,
 )
-from heatlite.language.hiding import HIDDEN_TEXT, is_hidden
+from heatlite.language.hiding import HIDDEN_TEXT, is_hidden, is_set
 from heatlite.language.kind_names import kind_name
 
 HOT_KINDS = {'string': 'string', 'number': 'number', 'comma_delimited_list': 'list', 'json': 'map',
@@ -42,11 +42,14 @@ FALSE_WORDS = frozenset({'f', 'false', 'off', 'n', 'no', '0'})
 
 
 class ParameterSchema:
-    """The definition of one parameter. `type` is the type's name in the template, `kind` its meaning."""
+    """The definition of one parameter. `type` is the type's name in the template, `kind` its meaning.
+
+    `is_wrong`: it stands for a definition that is wrong, so that nothing can be said about a value.
+    """
 
     def __init__(self, name: str, type: str, kind: str, *, default: object = None, label: object = None,
                  description: Any = None, hidden: bool = False, immutable: bool = False, tags: object = None,
-                 constraints: tuple[Constraint, ...] = ()) -> None:
+                 constraints: tuple[Constraint, ...] = (), is_wrong: bool = False) -> None:
         self.name = name
         self.type = type
         self.kind = kind
@@ -57,6 +60,7 @@ class ParameterSchema:
         self.immutable = immutable
         self.tags = tags
         self.constraints = constraints
+        self.is_wrong = is_wrong
 
     def to_schema_type(self, value: object) -> object:
         return CONVERT[self.kind](value)
@@ -203,13 +207,9 @@ def _hot_schema(name: str, definition: Mapping[str, object], edition: versions.E
     schema = ParameterSchema(
         name, word, kind, default=definition.get('default'), label=definition.get('label'),
         description=definition.get('description'), hidden=is_hidden(definition),
-        immutable=_flag(definition.get('immutable')), tags=tags, constraints=constraints)
+        immutable=is_set(definition.get('immutable')), tags=tags, constraints=constraints)
     _check_fit(schema)
     return schema
-
-
-def _flag(value: object) -> bool:
-    return value.lower() == 'true' if isinstance(value, str) else bool(value)
 
 
 def _check_fit(schema: ParameterSchema) -> None:

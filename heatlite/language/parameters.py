@@ -100,7 +100,9 @@ class Parameters(Mapping[str, object]):
         self._inherited = frozenset(hidden)         # their values came from something hidden in the parent stack
 
     def raw(self, name: str) -> object:
-        """Return the value as given, from any source; None when there is none."""
+        """Return the value as given, from any source; None when there is none, UNKNOWN when its definition is wrong."""
+        if self.schemas[name].is_wrong:
+            return UNKNOWN
         if name not in self.pseudo and self.given.get(name) is not None:
             return self.given[name]
         return self.default(name)

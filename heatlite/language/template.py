@@ -86,9 +86,12 @@ class Template:
         return found or _('No description')
 
     def section(self, name: str) -> Any:
-        """Return the content of a section by its HOT name; None when absent, null, or unknown to the format."""
+        """Return the content of a section by its HOT name; None when absent, empty, or unknown to the format.
+
+        An empty list is none, too: some programs that write templates know no empty map.
+        """
         key = self.edition.sections.get(name)
-        return None if key is None else self.document.get(key)
+        return None if key is None else self.document.get(key) or None
 
     def get_section_name(self, name: str) -> str:
         """Return the name in this format of a section given by its HOT name."""

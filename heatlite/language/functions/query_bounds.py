@@ -19,6 +19,7 @@ from yaql.standard_library import math as arithmetic
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_DIGITS, exceeded, is_too_long
 from heatlite.language import budget as budgets
+from heatlite.language.document import key_text
 from heatlite.language.patterns import Match, Pattern
 
 LONGEST_KEPT: Final = 2000          # characters of an expression whose parsed form is cached
@@ -212,7 +213,7 @@ def _plain(value: object, account: Account, engine: object) -> object:
     """Convert a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
-        return {key if isinstance(key, str) else str(_plain(key, account, engine)): _plain(item, account, engine)
+        return {key if isinstance(key, str) else key_text(_plain(key, account, engine)): _plain(item, account, engine)
                 for key, item in utils.limit_iterable(value.items(), engine)}
     if isinstance(value, list | tuple | set | frozenset) or utils.is_iterable(value):
         found = []
