@@ -210,13 +210,19 @@ class Parameters(Mapping[str, object]):
         except (ValueError, TypeError) as error:
             raise _wrong_value(name, error) from None
 
-    def changed_immutables(self, before: Parameters) -> list[str]:
-        """Return the immutable parameters that an update changes."""
+    @property
+    def immutables(self) -> list[str]:
+        """The parameters that an update may not change."""
+        return [name for name, schema in self.declared.items() if schema.immutable]
+
+    def changed_immutables(self, before: Parameters, *, as_given: bool) -> list[str]:
+        """Return the immutable parameters that an update changes. `as_given`: values are compared before they are
+        converted, as in requests of users; else a value that is not known yet counts as the same."""
         changed = []
-        for name, schema in self.declared.items():
-            if schema.immutable and name in before.declared and before.has_value(name):
-                new = self.given[name] if self.given.get(name) is not None else self.get(name)
-                if new != before[name]:
+        for name in self.immutables:
+            if name in before.declared and before.has_value(name):
+                new = self.given[name] if as_given and self.given.get(name) is not None else self.get(name)
+                if new is not UNKNOWN and new != before[name]:
                     changed.append(name)
         return changed
 

@@ -129,11 +129,14 @@ class NestedStacks:
         """Check a new definition of a nested stack, have it hide what the present one hides, and note what the two
         share. Raises what the definition is refused with."""
         same: frozenset[str] = frozenset()
-        if _is_large(definition) or definition.mask or parent.definition.mask:
+        has_immutables = bool(definition.parameters.immutables)
+        if has_immutables or _is_large(definition) or definition.mask or parent.definition.mask:
             with self._database.reader() as tx:
                 stored = sources.sharing(templates.get(tx, row.template_id), definition.template)
             before = self._stored_stacks.definition(row, stored)
             definition.hide_too(before.mask)
+        if has_immutables:
+            validation.check_immutable(before, definition, is_nested=True)
         if _is_large(definition):
             same = self._checked_definitions.same(definition, row.template_id, before)
             definition.as_applied = self._unchanged.as_applied(row, before, definition)

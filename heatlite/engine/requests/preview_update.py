@@ -302,6 +302,8 @@ class Preview:
             with self._database.reader() as tx:
                 before = templates.show(tx, stored.template_id)
             mask |= masking.of_documents(before.document, before.environment)
+            if definition.parameters.immutables:
+                validation.check_immutable(self._stored(stored)[0], definition, is_nested=True)
         validation.check_child(definition, self._registry, self._context)
         return definition, mask
 

@@ -161,13 +161,14 @@ def check_rights(type_names: Iterable[str], registry: TypeRegistry, context: Req
             raise exception.Forbidden(action=policy.rule_of_type(name))
 
 
-def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
+def check_immutable(old: StackDefinition, new: StackDefinition, *, is_nested: bool = False) -> None:
     """Raise ImmutableParameterModified if an immutable parameter changed.
 
-    Source: docs/spec/templates.rst, "Immutable parameters".
+    `is_nested`: the values come from properties of a resource, as texts. Source: docs/spec/templates.rst, "Immutable
+    parameters".
     """
     with without_hidden_values(new):
-        changed = new.parameters.changed_immutables(old.parameters)
+        changed = new.parameters.changed_immutables(old.parameters, as_given=not is_nested)
     if changed:
         raise exception.ImmutableParameterModified(*changed)
 
