@@ -215,7 +215,7 @@ class Parameters(Mapping[str, object]):
         """The parameters that an update may not change."""
         return [name for name, schema in self.declared.items() if schema.immutable]
 
-    def changed_immutables(self, before: Parameters, *, as_given: bool) -> list[str]:
+    def changed_immutables(self, before: Parameters, *, as_given: bool = True) -> list[str]:
         """Return the immutable parameters that an update changes. `as_given`: values are compared before they are
         converted, as in requests of users; else a value that is not known yet counts as the same."""
         changed = []

@@ -33,12 +33,23 @@ def test_a_wrapper_of_a_type_uses_the_type_inside(type_name, entries):
 
 @pytest.mark.parametrize('type_name, users, is_operators', [
     ('Op::Type', {}, True), ('My::X', {'My::X': 'Op::Type'}, True), ('My::Type', {'My::*': 'Op::*'}, True),
-    ('My::X', {'My::X': 'file:///etc/heat/x.yaml'}, False), ('My::X', {'My::X': 'Op::Type', 'Op::Type': 'x.yaml'}, False),
+    ('My::X', {'My::X': 'file:///etc/heat/x.yaml'}, False),
+    ('My::X', {'My::X': 'Op::Type', 'Op::Type': 'x.yaml'}, False),
     ('file:///etc/x.yaml', {'fi*': 'file:///etc/heat/x.yaml'}, False)])
 def test_a_template_is_the_operators_if_their_entry_names_it(type_name, users, is_operators):
     operator = Registry({'Op::Type': 'file:///etc/heat/x.yaml', 'Op::Server': object})
     found = Environment({'resource_registry': users}, operator).find(type_name, 'r')
     assert found.is_template and found.by_operator is is_operators
+
+
+def test_the_entry_of_a_user_that_leads_to_a_template_of_the_operator_is_left_out_inside_of_it():
+    operator = Registry({'Op::Type': 'https://h/x.yaml', 'OS::Server': object})
+    made = Environment({'resource_registry': {'OS::Server': 'Mine::Server', 'Mine::Server': 'Op::Type'}}, operator)
+    found = made.find('OS::Server', 'r')
+    assert found.by_operator and found.path == ('Mine::Server',) and found.first == ('OS::Server',)
+    made = Environment({'resource_registry': {'OS::Server': 'Op::Type'}}, operator)
+    inside = made.child({}, 'r', made.find('OS::Server', 'r').path)
+    assert not inside.find('OS::Server', 'r').is_template
 
 
 def test_an_object_that_a_user_maps_a_name_to_is_the_users_choice():

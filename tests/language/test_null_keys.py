@@ -2,8 +2,8 @@
 
 import pytest
 
-from heatlite.language.definition import StackIdentity
 from heatlite.language import definition, template
+from heatlite.language.definition import StackIdentity
 from heatlite.language.environment import Environment
 from tests.language import run_cases
 
@@ -14,7 +14,8 @@ def definition_of(**parts):
     document = template.from_mapping({
         'heat_template_version': '2021-04-16', 'parameters': {'data': {'type': 'json', 'default': {'none': None}}},
         'resources': {'q': {'type': 'OS::Heat::Value', 'properties': {'value': 'q'}},
-                      'r': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['q', 'value']}}, **parts}}})
+                      'r': {'type': 'OS::Heat::Value', **parts,
+                            'properties': {'value': {'get_attr': ['q', 'value']}}}}})
     return definition.build(document, Environment(), {}, StackIdentity('s', None, 'p')).resources['r']
 
 

@@ -1,4 +1,4 @@
-"""What templates of other tools rely on: flags as texts, empty sections, empty lists that are merged, keys of queries."""
+"""What templates of other tools rely on: flags as texts, empty sections, merged empty lists, keys of queries."""
 
 import pytest
 
@@ -22,7 +22,8 @@ def verdict(template, **more):
 
 @pytest.mark.parametrize('flag, is_set', [
     (True, True), ('true', True), ('yes', True), ('on', True), ('1', True), ('t', True), (1, True), ('certainly', True),
-    (False, False), ('false', False), ('No', False), ('off', False), ('0', False), ('', False), (0, False), (None, False)])
+    (False, False), ('false', False), ('No', False), ('off', False), ('0', False), ('', False), (0, False),
+    (None, False)])
 def test_a_parameter_is_immutable_for_every_word_but_those_that_deny_it(flag, is_set):
     assert schema_of('p', {'type': 'string', 'immutable': flag}, EDITION).immutable is is_set
 

@@ -13,25 +13,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
-from heatlite.engine import attributes, rsrc_defn
+from heatlite.engine import rsrc_defn
+from heatlite.engine.resources.group_outputs import RESOURCE, MemberAttributes, output_name
 from heatlite.engine.resources.stack_resource import Cookie, StackResource
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
 REFS, REFS_MAP = 'refs', 'refs_map'
-RESOURCE = 'resource.'
 VERSION = ('heat_template_version', '2015-04-30')
 
 Member = Mapping[str, object]              # as the template has it
 
 
 class MemberGroup(StackResource):
-    """A nested stack of members. Attributes: MAPPED gives {member: value}, LISTED a list, of what the path names."""
+    """A nested stack of members."""
 
-    MAPPED: tuple[str, ...] = ()
-    LISTED: tuple[str, ...] = ()
-    lists_any_attribute = False         # a name that the group does not know is an attribute of the members
-    members_by_age = False              # `resource.<n>`: the n-th oldest, not the member of that name
+    member_attributes = MemberAttributes()
 
     # --- the template -------------------------------------------------------------------------------------
 
@@ -44,39 +41,9 @@ class MemberGroup(StackResource):
     def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, object]]:
         yield REFS_MAP, {name: {'get_resource': name} for name in names}
         known = set(names)
-        for asked in sorted(self._asked_for(), key=str):
-            key, *path = asked
-            if not isinstance(key, str):
-                continue                    # no attribute has such a name: reading it is an error
-            if key.startswith(RESOURCE):
-                _word, name, *rest = key.split('.', 2)
-                wanted = [*rest, *path]
-                if not self.members_by_age and name in known and wanted:
-                    yield output_name(asked), {'get_attr': [name, *wanted]}
-                continue
-            member_path = self._member_path(key, path)
-            if not member_path:
-                continue
-            if self._is_mapped(key):
-                yield output_name(asked), {name: {'get_attr': [name, *member_path]} for name in names}
-            else:
-                yield output_name(asked), [{'get_attr': [name, *member_path]} for name in names]
-
-    def _asked_for(self) -> set[tuple[object, ...]]:
-        """What the parent's template reads of the group."""
-        return {asked for asked in self.stack.defn.referenced_attributes(self.name)
-                if asked and all(isinstance(part, str | int) for part in asked)}
-
-    def _member_path(self, key: str, path: Sequence[object]) -> list[object]:
-        """The members' attribute, with its path, that an attribute of the group stands for; [] for its own."""
-        if key in self.MAPPED or key in self.LISTED:
-            return list(path)
-        if self.lists_any_attribute and key not in self.attributes_schema and key != attributes.SHOW_ATTR:
-            return [key, *path]
-        return []
-
-    def _is_mapped(self, key: str) -> bool:
-        return key in self.MAPPED
+        yield from self.member_attributes.outputs(
+            self.stack.defn.referenced_attributes(self.name), names, self.attributes_schema,
+            lambda name: name if name in known else None)
 
     def nested_template(self) -> Template | None:
         """The one the nested stack has now."""
@@ -95,16 +62,17 @@ class MemberGroup(StackResource):
             return None
         if key.startswith(RESOURCE):
             return self._of_one(key, path)
-        member_path = self._member_path(key, path)
+        kind = self.member_attributes
+        member_path = kind.path(key, path, self.attributes_schema)
         if not member_path:
-            if key in self.MAPPED or key in self.LISTED:
+            if key in kind.mapped or key in kind.listed:
                 raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
             return super().get_attribute(key, *path)
         name = output_name((key, *path))
         if self.has_output(name):
             return self.get_output(name)
         found = {member.name: member.FnGetAtt(*member_path) for member in self._members_in_order()}
-        return found if self._is_mapped(key) else list(found.values())
+        return found if kind.is_mapped(key) else list(found.values())
 
     def _of_one(self, key: str, path: Sequence[object]) -> object:
         name = output_name((key, *path))
@@ -112,9 +80,10 @@ class MemberGroup(StackResource):
             return self.get_output(name)
         references = self._references()
         member = key.removeprefix(RESOURCE)
-        if not self.members_by_age and not path and member in references:
+        by_age = self.member_attributes.by_age
+        if not by_age and not path and member in references:
             return references[member]
-        return grouputils.get_nested_attrs(self, key, self.members_by_age, *path)
+        return grouputils.get_nested_attrs(self, key, by_age, *path)
 
     def _members_in_order(self) -> list[grouputils.GroupMember]:
         return grouputils.get_members(self)
@@ -213,8 +182,3 @@ def same(one: object, other: object) -> bool:
 
 def plain(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
-
-
-def output_name(asked: Iterable[object]) -> str:
-    """The name of the output that an attribute of a group is read from."""
-    return ', '.join(str(part) for part in asked)

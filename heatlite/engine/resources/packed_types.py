@@ -7,7 +7,7 @@ The checks types make themselves are there for the types that need no service; g
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources import packed
+from heatlite.engine.resources import group_outputs, packed
 from heatlite.engine.types import event_sink_types
 from heatlite.language import custom_constraints
 from heatlite.language.definition import DefinedResource
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from heatlite.engine.properties import Values
 
 SNAPSHOT_TYPES = frozenset({'OS::Cinder::Volume', 'AWS::EC2::Volume', 'OS::Nova::Server', 'OS::Heat::DeployedServer'})
+RESOURCE_GROUP, RESOURCE_CHAIN, SCALING_GROUP = (
+    'OS::Heat::ResourceGroup', 'OS::Heat::ResourceChain', 'OS::Heat::AutoScalingGroup')
 PLACEHOLDER = 'placeholder'                 # the family of types that take everything
 VALUE_TYPES = {'string': Schema.STRING, 'number': Schema.NUMBER, 'comma_delimited_list': Schema.LIST,
                'json': Schema.MAP, 'boolean': Schema.BOOLEAN}
@@ -146,15 +148,15 @@ def check_value(resource: DefinedResource, values: Mapping[str, object]) -> Iter
 
 
 def group_members(resource: DefinedResource, values: Mapping[str, object]) -> dict[str, object] | None:
-    """A ResourceGroup's members, of which the first stands for all."""
+    """Return a ResourceGroup's members, of which the first stands for all. A definition without use is not checked."""
     snippet, variable = values.get('resource_def'), values.get('index_var') or '%index%'
-    if not isinstance(snippet, Mapping):
+    if not isinstance(snippet, Mapping) or values.get('count') == 0:
         return None
     member = {key: item for key, item in snippet.items() if item is not None}
     if isinstance(member.get('properties'), Mapping):
         member['properties'] = {key: _replaced(item, str(variable), '0') for key, item in member['properties'].items()
                                 if item is not None}
-    return _members({'0': member}, resource)
+    return _members(RESOURCE_GROUP, {'0': member}, resource)
 
 
 def chain_members(resource: DefinedResource, values: Mapping[str, object]) -> dict[str, object] | None:
@@ -168,7 +170,7 @@ def chain_members(resource: DefinedResource, values: Mapping[str, object]) -> di
         if place and not values.get('concurrent'):
             member['depends_on'] = [str(place - 1)]
         members[str(place)] = member
-    return _members(members, resource)
+    return _members(RESOURCE_CHAIN, members, resource)
 
 
 def scaled_members(resource: DefinedResource, values: Mapping[str, object]) -> dict[str, object] | None:
@@ -176,25 +178,22 @@ def scaled_members(resource: DefinedResource, values: Mapping[str, object]) -> d
     snippet = values.get('resource')
     if not isinstance(snippet, Mapping):
         return None
-    return _members({'member': {key: item for key, item in snippet.items() if item is not None}}, resource)
+    member = {key: item for key, item in snippet.items() if item is not None}
+    return _members(SCALING_GROUP, {'member': member}, resource)
 
 
-OF_GROUPS = frozenset({'refs', 'refs_map', 'removed_rsrc_list', 'current_size', 'show'})
-OF_MEMBERS = frozenset({'attributes', 'outputs', 'outputs_list'})
+def _members(group: str, members: dict[str, object], resource: DefinedResource) -> dict[str, object]:
+    """Return the template of the members, with an output for each of their attributes that somebody asks for.
 
-
-def _members(members: dict[str, object], resource: DefinedResource) -> dict[str, object]:
-    """The template of the members, with an output for each of their attributes that somebody asks for."""
-    asked: set[tuple[object, ...]] = set()
+    `group`: the type. A number names the first member, if it is no other one: it stands for all.
+    """
+    asked: Collection[group_outputs.Asked] = ()
     with contextlib.suppress(exception.HeatException):      # what is wrong elsewhere is said elsewhere
-        asked = set(resource.owner.referenced_attributes(resource.name))
-    outputs = {}
-    for attribute, *path in filter(None, asked):
-        if attribute in OF_MEMBERS and path:
-            attribute, *path = path
-        elif attribute in OF_GROUPS or attribute in OF_MEMBERS or str(attribute).startswith('resource.'):
-            continue
-        outputs[str(attribute)] = {'value': [{'get_attr': [name, attribute]} for name in members]}
+        asked = resource.owner.referenced_attributes(resource.name)
+    first = next(iter(members), None)
+    outputs = {name: {'value': value} for name, value in MEMBER_ATTRIBUTES[group].outputs(
+        asked, list(members), packed.facts(group).get('attributes', {}),
+        lambda name: name if name in members else first if name.isdigit() else None)}
     return {'heat_template_version': '2015-04-30', 'resources': members, 'outputs': outputs}
 
 
@@ -210,5 +209,6 @@ def _replaced(value: object, old: str, new: str) -> object:
 
 OWN_CHECKS: dict[str, OwnCheck] = {'OS::Heat::RandomString': check_random_string, 'OS::Heat::Value': check_value}
 GROUPS: dict[str, Nested] = {
-    'OS::Heat::ResourceGroup': group_members, 'OS::Heat::ResourceChain': chain_members,
-    'OS::Heat::AutoScalingGroup': scaled_members}
+    RESOURCE_GROUP: group_members, RESOURCE_CHAIN: chain_members, SCALING_GROUP: scaled_members}
+MEMBER_ATTRIBUTES = {
+    RESOURCE_GROUP: group_outputs.INDEXED, RESOURCE_CHAIN: group_outputs.INDEXED, SCALING_GROUP: group_outputs.SCALED}

@@ -10,7 +10,7 @@ from heatlite.common import exception, grouputils, short_id, turns
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.engine.notify.notifications import Scaling
-from heatlite.engine.resources import cooldown, members
+from heatlite.engine.resources import cooldown, group_outputs, members
 from heatlite.engine.resources.cooldown import Seconds
 from heatlite.engine.resources.stack_resource import Cookie
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -43,7 +43,7 @@ class Adjustment(TypedDict):
 class ScaledGroup(members.MemberGroup):
     """Subclasses say what a member is, how many there shall be, and how definitions are rolled out."""
 
-    members_by_age = True
+    member_attributes = group_outputs.MemberAttributes(by_age=True)
     goal: int | None = None             # of the rolling update under way
 
     # --- for subclasses to answer -------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.engine.resources import catalogue, members, packed_types
+from heatlite.engine.resources import catalogue, group_outputs, members, packed_types
 from heatlite.engine.resources.aws.autoscaling import autoscaling_group
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
     ATTRIBUTES = (OUTPUTS, OUTPUTS_LIST, CURRENT_SIZE, REFS, REFS_MAP) = (
         'outputs', 'outputs_list', 'current_size', 'refs', 'refs_map')
 
-    MAPPED, LISTED = (OUTPUTS,), (OUTPUTS_LIST,)
+    member_attributes = group_outputs.SCALED
     assembled, _outputs = members.MemberGroup.assembled, members.MemberGroup._outputs
     nested_members = staticmethod(packed_types.scaled_members)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heatlite.common import grouputils
-from heatlite.engine.resources import catalogue, members, packed_types
+from heatlite.engine.resources import catalogue, group_outputs, members, packed_types
 from heatlite.language.template import Template
 
 NAME = 'OS::Heat::ResourceChain'
@@ -20,8 +20,7 @@ class ResourceChain(members.MemberGroup):
     PROPERTIES = (RESOURCES, CONCURRENT, RESOURCE_PROPERTIES) = ('resources', 'concurrent', 'resource_properties')
     ATTRIBUTES = (REFS, ATTR_ATTRIBUTES) = ('refs', 'attributes')
 
-    MAPPED = (ATTR_ATTRIBUTES,)
-    lists_any_attribute = True
+    member_attributes = group_outputs.INDEXED
     nested_members = staticmethod(packed_types.chain_members)
 
     properties_schema = catalogue.properties(NAME)

@@ -13,23 +13,17 @@ from heatlite.common import grouputils, turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import exceeded
 from heatlite.common.template_format import measure
-from heatlite.engine.resources import catalogue, members, packed_types
+from heatlite.engine.resources import catalogue, group_outputs, members, packed_types
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.language import definition
     from heatlite.language.facts import Nested
 
 NAME = 'OS::Heat::ResourceGroup'
 REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
-
-
-def nested_members(group: definition.DefinedResource, values: Mapping[str, object]) -> Values | None:
-    """For the checks: one member stands for all; an unused definition is not looked at."""
-    return None if values.get('count') == 0 else packed_types.group_members(group, values)
 
 
 class ResourceGroup(members.MemberGroup):
@@ -49,9 +43,8 @@ class ResourceGroup(members.MemberGroup):
     ATTRIBUTES = (REFS, REFS_MAP, ATTR_ATTRIBUTES, REMOVED_RSRC_LIST) = (
         'refs', 'refs_map', 'attributes', 'removed_rsrc_list')
 
-    MAPPED = (ATTR_ATTRIBUTES,)
-    lists_any_attribute = True
-    nested_members: Nested | None = staticmethod(nested_members)
+    member_attributes = group_outputs.INDEXED
+    nested_members: Nested | None = staticmethod(packed_types.group_members)
     _previewed_removals: set[str] | None = None          # in a preview; nothing is noted there
 
     properties_schema = catalogue.properties(NAME)

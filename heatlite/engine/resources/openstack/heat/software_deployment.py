@@ -7,7 +7,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from oslo_log import log
@@ -17,7 +17,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
 from heatlite.engine.properties import Properties, Values
-from heatlite.engine.resources import catalogue, signal_responder
+from heatlite.engine.resources import catalogue, group_outputs, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -374,7 +374,8 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
         'servers', 'config', 'input_values', 'actions', 'name', 'signal_transport')
     ATTRIBUTES: tuple[str, ...]
     ATTRIBUTES = (STDOUTS, STDERRS, STATUS_CODES) = ('deploy_stdouts', 'deploy_stderrs', 'deploy_status_codes')
-    MEMBER_ATTRIBUTES = {STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'}
+    member_attributes = group_outputs.MemberAttributes(plurals={
+        STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'})
     member_type = TYPE
     member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
     nested_members: Nested | None = None    # their attributes are the outputs of a config: known when it is there
@@ -410,15 +411,6 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
 
     def _note_removals(self) -> None:
         """Servers are named, not numbered."""
-
-    # --- attributes ---------------------------------------------------------------------------------------
-
-    def _member_path(self, key: str, path: Sequence[object]) -> list[object]:
-        """Every attribute is a map of one of the members."""
-        return [] if key == attributes.SHOW_ATTR else [self.MEMBER_ATTRIBUTES.get(key, key), *path]
-
-    def _is_mapped(self, key: str) -> bool:
-        return True
 
 
 class SoftwareDeployments(SoftwareDeploymentGroup):

@@ -13,7 +13,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_TEXT
 from heatlite.engine.properties import Values
-from heatlite.engine.resources import catalogue, members
+from heatlite.engine.resources import catalogue, group_outputs, members
 from heatlite.engine.resources.openstack.heat import remote_stack
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
@@ -42,7 +42,7 @@ class StackSet(members.MemberGroup):
         'name', 'region_name', 'credential_secret_id', 'ca_cert', 'insecure', 'project_id')
     ATTRIBUTES = (REFS, REFS_MAP, ATTR_ATTRIBUTES, STATES) = ('refs', 'refs_map', 'attributes', 'states')
 
-    MAPPED = (ATTR_ATTRIBUTES,)
+    member_attributes = group_outputs.MemberAttributes(mapped=(ATTR_ATTRIBUTES,))
     keeps_token = True
 
     properties_schema = catalogue.properties(NAME)
