@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 import yaml
@@ -109,7 +108,7 @@ def wrong(it: Stack, wanted: Case) -> str | None:
     with it.cluster.database.reader() as tx:
         row = stacks.get(tx, it.id, deleted=True)
         assert row is not None
-        found = explain.explained(tx, row, timedelta(hours=1))
+        found = explain.explained(tx, row, 3600)
     if not found['causes']:
         return f'no cause: {found["status_reason"]}'
     cause = found['causes'][0]

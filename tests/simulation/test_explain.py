@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from datetime import timedelta
 
 import pytest
 
@@ -20,12 +19,12 @@ from tests.simulation.foretold import REFUSED, Grown
 
 def explained(cluster, stack_id):
     with cluster.database.reader() as tx:
-        return explain.explained(tx, stacks.get(tx, stack_id, deleted=True), timedelta(hours=1))
+        return explain.explained(tx, stacks.get(tx, stack_id, deleted=True), 3600)
 
 
 def come(cluster, stack_id):
     with cluster.database.reader() as tx:
-        return progress.seen(tx, stacks.get(tx, stack_id, deleted=True), timedelta(hours=1))
+        return progress.seen(tx, stacks.get(tx, stack_id, deleted=True), 3600)
 
 
 def bars(cluster, stack_id):
@@ -286,7 +285,7 @@ IN_A_FILE = {'heat_template_version': '2018-08-31', 'resources': {
 def of_resource(cluster, stack_id, path):
     with cluster.database.reader() as tx:
         return explain.of_resource(tx, stacks.get(tx, stack_id, deleted=True), tuple(path.split('/')),
-                                   timedelta(hours=1))
+                                   3600)
 
 
 def test_the_line_in_the_file_of_a_member(cluster):

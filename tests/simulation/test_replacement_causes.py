@@ -131,7 +131,7 @@ def test_each_cause_of_a_replacement(name):
         assert not isinstance(answer, Exception), answer
         done(cluster, stack_id, 'UPDATE')
         with cluster.database.reader() as tx:
-            found = explain.explained(tx, stacks.get(tx, stack_id), explain.timedelta(hours=1))
+            found = explain.explained(tx, stacks.get(tx, stack_id), 3600)
         replaced = {each['path'][0]: each for each in found['replaced']}
         lines = [line for line in command.lines(found) if line.startswith('  replaced: a ')]
         assert len(lines) == 1 and case.words in lines[0], (lines, found['replaced'])
@@ -149,7 +149,7 @@ class Renewed(cloud.Thing):
 def replaced(cluster, stack_id):
     """(path, kind of the cause, what) of what the last update has replaced, and the printed words."""
     with cluster.database.reader() as tx:
-        found = explain.explained(tx, stacks.get(tx, stack_id), explain.timedelta(hours=1))
+        found = explain.explained(tx, stacks.get(tx, stack_id), 3600)
     causes = {'/'.join(each['path']): each['cause'] and (each['cause']['kind'], each['cause']['what'])
               for each in found['replaced']}
     return causes, '\n'.join(command.lines(found))
@@ -214,5 +214,5 @@ def test_what_the_environment_restricts():
         cluster.ask(messages.UpdateStack(stack_id=stack_id, **body))
         cluster.settle(stack_id)
         with cluster.database.reader() as tx:
-            found = explain.explained(tx, stacks.get(tx, stack_id), explain.timedelta(hours=1))
+            found = explain.explained(tx, stacks.get(tx, stack_id), 3600)
         assert found['causes'][0]['path'] == ['a'] and 'restricted_actions' in found['causes'][0]['advice'], found
