@@ -41,6 +41,12 @@ class Instances(Collection):
             self.table.change(thing, name=said['name'])
         return 202
 
+    def do_delete(self, call: Call, *ids: str) -> Any:
+        thing = self.get(call, ids[-1])
+        if thing['status'] in ('BUILD', 'RESIZE'):
+            raise Problem(422, f'Instance {thing.id} is not ready.')
+        return super().do_delete(call, *ids)
+
     def act(self, call: Call, id: str) -> Any:
         thing = self.get(call, id)
         if thing['status'] != 'ACTIVE':

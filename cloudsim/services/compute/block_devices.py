@@ -25,6 +25,10 @@ def said(given: dict[str, Any]) -> list[dict[str, Any]]:
 def check(servers: Servers, call: Call, given: dict[str, Any], image: Thing | None) -> None:
     """What the API refuses at once. Raises Problem."""
     volumes = servers.cloud.table('volume.volumes')
+    if given.get('block_device_mapping_v2') and not any(
+            str(each.get('boot_index')) == '0' for each in given['block_device_mapping_v2']):
+        raise BadRequest('Block Device Mapping is Invalid: Boot sequence for the instance and image/block device '
+                         'mapping combination is not valid.')
     for each in said(given):
         source, id = each.get('source_type'), each.get('uuid')
         if source == 'volume':

@@ -206,6 +206,9 @@ def routes(service: ComputeService) -> Iterable[Route]:
         servers.need_state(server, 'attach_interface', ('ACTIVE', 'PAUSED', 'SHUTOFF'))
         said = call.json.get('interfaceAttachment') or {}
         request: dict[str, Any] = {'port': said.get('port_id'), 'uuid': said.get('net_id')}
+        if said.get('port_id') and (said.get('net_id') or said.get('fixed_ips')):
+            raise BadRequest('Must not input both network_id and port_id' if said.get('net_id') else
+                             'Must input network_id when request IP address')
         if said.get('fixed_ips'):
             request['fixed_ip'] = said['fixed_ips'][0].get('ip_address')
         if not request['port'] and not request['uuid']:

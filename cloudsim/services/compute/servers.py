@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cloudsim.services.compute import ComputeService
 
 # Said in a request, kept by us, shown under another name or not at all.
+NOT_EMPTY = ('key_name', 'availability_zone', 'return_reservation_id')
 SAID_ONLY = ('imageRef', 'flavorRef', 'networks', 'security_groups', 'block_device_mapping_v2', 'block_device_mapping',
              'min_count', 'max_count', 'user_data', 'personality', 'adminPass', 'availability_zone', 'hostname', 'host',
              'return_reservation_id', 'hypervisor_hostname')
@@ -52,6 +53,9 @@ class Servers(DetailedCollection):
         data = thing.data
         if not isinstance(given.get('name'), str) or not 0 < len(given['name']) <= 255:
             raise BadRequest(f"Invalid input for field/attribute name. Value: {given.get('name')}.")
+        for name in NOT_EMPTY:
+            if given.get(name) == '':
+                raise BadRequest(f"Invalid input for field/attribute {name}. Value: . '' should be non-empty")
         for name in (*SAID_ONLY, 'hints'):
             data.pop(name, None)
         if call.version >= (2, 37) and 'networks' not in given:

@@ -13,6 +13,8 @@ from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.resources import existing
 
 BUSY_CREATING = ('creating', 'restoring-backup', 'downloading')
+UNDER_WAY = frozenset({*BUSY_CREATING, 'deleting', 'uploading', 'backing-up', 'extending', 'retyping', 'attaching',
+                       'detaching', 'reserved'})     # a delete is refused, and will be possible by itself
 BACKUP, DELETED = 'backup', 'deleted'
 
 
@@ -150,8 +152,6 @@ class BaseVolume(resource.Resource):
             if not self._is_saved(progress['backup']):
                 return False
             progress['saved'] = True
-        if not self._may_be_deleted():
-            return False
         return self._is_gone()
 
     def _is_saved(self, backup_id: str) -> bool:
@@ -163,10 +163,13 @@ class BaseVolume(resource.Resource):
         return True
 
     def _is_gone(self) -> bool:
-        """Ask for the deletion if that was not done, by what the volume says of itself."""
+        """Ask for the deletion if that was not done, by what the volume says of itself.
+
+        Snapshots of the volume are not the stack's: the service refuses to delete a volume that has some.
+        """
         try:
             volume = self.client().volumes.get(self.resource_id)
-            if volume.status == 'deleting':
+            if volume.status in UNDER_WAY:
                 return False
             if volume.status == 'in-use':
                 raise exception.Error(_('Volume in use'))
@@ -177,19 +180,6 @@ class BaseVolume(resource.Resource):
             self.client_plugin().ignore_not_found(error)
             return True
         return False
-
-    def _may_be_deleted(self) -> bool:
-        """Its own snapshots go first."""
-        try:
-            snapshots = self.client().volume_snapshots.list(search_opts={'volume_id': self.resource_id})
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
-            return True
-        for snapshot in snapshots:
-            if snapshot.status not in ('deleting', 'error_deleting'):
-                with self.client_plugin().ignore_not_found:
-                    self.client().volume_snapshots.delete(snapshot.id)
-        return not snapshots
 
 
 class BaseVolumeAttachment(resource.Resource):

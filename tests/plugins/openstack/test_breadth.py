@@ -42,6 +42,16 @@ def test_database_server(cloud: Cloud):
     life.delete()
 
 
+def test_a_database_server_is_deleted_when_it_is_ready_for_it(cloud: Cloud):
+    life = Life(cloud, 'OS::Trove::Instance', SERVER)
+    made = life.create()
+    resize = {'resize': {'volume': {'size': 2}}}
+    cloud.client('trove').http.post(f'/instances/{made.resource_id}/action', json=resize)
+    cloud.forget_requests()
+    life.delete()
+    assert [status for _service, method, _path, status in cloud.requests() if method == 'DELETE'][-2:] == [422, 202]
+
+
 @pytest.mark.parametrize('change, text', [
     ({'databases': []}, 'Databases property is required'), ({'databases': [{'name': 'stock'}]}, 'does not exist'),
     ({'networks': [{}]}, 'Either network or port'), ({'datastore_version': '8'}, 'Not allowed'),

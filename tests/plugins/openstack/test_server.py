@@ -181,6 +181,78 @@ def test_networks_are_changed_in_place(cloud: Cloud):
     neutron.delete_port(port)
 
 
+def networks_of(cloud: Cloud, life: Life):
+    return [port['network_id'] for port in cloud.client('neutron').list_ports(device_id=life.physical_id)['ports']]
+
+
+@pytest.fixture
+def second_network(cloud: Cloud):
+    neutron = cloud.client('neutron')
+    network = neutron.create_network({'network': {'name': 'second'}})['network']['id']
+    subnet = neutron.create_subnet({'subnet': {'network_id': network, 'ip_version': 4, 'cidr': '10.9.0.0/24'}})
+    yield network
+    neutron.delete_subnet(subnet['subnet']['id'])
+    neutron.delete_network(network)
+
+
+@pytest.mark.parametrize('before, after, count', [
+    ([{'network': 'private'}], [{'allocate_network': 'none'}], 0), ([{'allocate_network': 'auto'}], None, 1),
+    ([{'allocate_network': 'none'}], [{'network': 'private'}], 1), ([{'network': 'private'}], None, 1),
+    ([{'allocate_network': 'auto'}], [{'network': 'private'}], 1),
+    ([{'allocate_network': 'none'}], [{'allocate_network': 'auto'}], 1)])
+def test_a_word_for_the_networks_becomes_a_list_and_back(cloud: Cloud, before, after, count):
+    life = server(cloud, networks=before)
+    life.create()
+    life.update({**PLAIN, 'networks': after} if after else {key: value for key, value in PLAIN.items()
+                                                            if key != 'networks'})
+    assert len(networks_of(cloud, life)) == count
+    life.delete()
+
+
+def test_networks_that_nova_chose_go_with_the_word(cloud: Cloud, second_network: str):
+    life = server(cloud, networks=[{'allocate_network': 'none'}])
+    life.create()
+    life.update({**PLAIN, 'networks': [{'network': 'private'}]})
+    life.update({**PLAIN, 'networks': [{'network': second_network}]})
+    assert networks_of(cloud, life) == [second_network]
+    life.delete()
+
+
+def test_a_new_port_of_its_own_with_an_address_is_attached(cloud: Cloud, second_network: str):
+    life = server(cloud)
+    life.create()
+    subnet = cloud.client('neutron').list_subnets(network_id=second_network)['subnets'][0]['id']
+    life.update({**PLAIN, 'networks': [{'network': 'private'}, {'subnet': subnet, 'fixed_ip': '10.9.0.77'}]})
+    port, = cloud.client('neutron').list_ports(device_id=life.physical_id, network_id=second_network)['ports']
+    assert port['fixed_ips'][0]['ip_address'] == '10.9.0.77'
+    life.delete()
+
+
+def test_a_new_network_has_the_groups_of_the_server(cloud: Cloud, second_network: str):
+    neutron = cloud.client('neutron')
+    group = neutron.create_security_group({'security_group': {'name': 'web'}})['security_group']['id']
+    life = server(cloud, security_groups=['web'])
+    life.create()
+    life.update({**PLAIN, 'security_groups': ['web'],
+                 'networks': [{'network': 'private'}, {'network': second_network}]})
+    port, = neutron.list_ports(device_id=life.physical_id, network_id=second_network)['ports']
+    assert port['security_groups'] == [group]
+    life.delete()
+    neutron.delete_security_group(group)
+
+
+def test_a_server_with_an_image_may_have_further_disks(cloud: Cloud):
+    life = server(cloud, block_device_mapping_v2=[{'swap_size': 512}])
+    life.create()
+    life.delete()
+
+
+def test_empty_names_are_none(cloud: Cloud):
+    life = server(cloud, key_name='', availability_zone='', reservation_id='')
+    life.create()
+    life.delete()
+
+
 def test_ports_of_its_own(cloud: Cloud):
     life = server(cloud, networks=[{'subnet': 'private-subnet', 'fixed_ip': '10.0.7.7',
                                     'port_extra_properties': {'port_security_enabled': False}}])

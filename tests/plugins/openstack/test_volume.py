@@ -164,3 +164,56 @@ def test_a_delete_whose_answer_is_lost_is_sent_again(cloud: Cloud, slow: None, k
     with pytest.raises(exceptions.NotFound):
         collection.get(thing)
     disk.delete()
+
+
+def test_a_volume_with_snapshots_of_its_user_is_not_deleted(cloud: Cloud):
+    disk = Life(cloud, VOLUME, {'size': 1})
+    disk.create()
+    snapshots = cloud.client('cinder').volume_snapshots
+    made = snapshots.create(volume_id=disk.physical_id)
+    cloud.advance(10)
+    with pytest.raises(exceptions.BadRequest):
+        disk.delete()
+    assert snapshots.get(made.id).status == 'available'
+    snapshots.delete(made.id)
+    cloud.advance(10)
+    disk.delete()
+
+
+def test_a_volume_is_deleted_when_its_work_is_done(cloud: Cloud, slow: None):
+    disk = Life(cloud, VOLUME, {'size': 1})
+    disk.create()
+    cloud.client('cinder').backups.create(disk.physical_id)
+    assert shown(cloud, disk).status == 'backing-up'
+    cloud.forget_requests()
+    disk.delete()
+    assert [status for _service, method, _path, status in cloud.requests() if method == 'DELETE'] == [202]
+    backups = cloud.client('cinder').backups
+    for each in backups.list():
+        backups.delete(each.id)
+    cloud.advance(10)
+
+
+def test_a_volume_goes_back_into_its_server_when_a_change_is_refused(cloud: Cloud, server: str):
+    disk = Life(cloud, VOLUME, {'size': 1}, name='disk')
+    volume = disk.create().resource_id
+    life = Life(cloud, ATTACHMENT, {'instance_uuid': server, 'volume_id': volume})
+    life.create()
+    cloud.fault(kind='error', status=413, service='volume', method='POST', path='*/action')
+    with pytest.raises(exception.HeatException):
+        disk.update({'size': 2})
+    cloud.clear_faults()
+    assert (shown(cloud, disk).status, shown(cloud, disk).size) == ('in-use', 1)
+    disk.update({'size': 2})
+    assert (shown(cloud, disk).status, shown(cloud, disk).size) == ('in-use', 2)
+    life.delete()
+    disk.delete()
+
+
+def test_the_id_of_a_type_of_volumes_is_as_good_as_its_name(cloud: Cloud):
+    kind = cloud.client('cinder').volume_types.list()[0]
+    disk = Life(cloud, VOLUME, {'size': 1, 'volume_type': kind.id})
+    disk.create()
+    assert disk.drift({'size': 1, 'volume_type': kind.id}) == {}
+    disk.update({'size': 1, 'volume_type': kind.name})
+    disk.delete()

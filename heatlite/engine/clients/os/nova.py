@@ -382,11 +382,12 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return False
 
     def interface_attach(self, server_id: str, port_id: str | None = None, net_id: str | None = None,
-                         fip: str | None = None, security_groups: object = None) -> bool:
+                         fip: str | None = None, security_groups: object = None, tag: str | None = None) -> bool:
+        """`fip`: a fixed address; a port has its own. `security_groups`: ids, for the port that Nova makes."""
         server = self.fetch_server(server_id)
         if server is None:
             return False
-        attached = self.client().servers.interface_attach(server_id, port_id, net_id, fip)
+        attached = self.client().servers.interface_attach(server_id, port_id, net_id, None if port_id else fip, tag)
         if not port_id and security_groups:
             self.clients.client('neutron').update_port(attached.port_id, {'port': {'security_groups': security_groups}})
         return True

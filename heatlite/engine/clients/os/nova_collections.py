@@ -41,7 +41,10 @@ class Servers(Collection):
                **fields: object) -> Entity:
         """`fields`: as Nova's API, or as its library names them."""
         body: dict[str, object] = {'name': name, 'imageRef': id_of(image) if image else '', 'flavorRef': id_of(flavor)}
-        body.update(_api_fields(fields))
+        body.update(_api_fields({key: value for key, value in fields.items() if value != '' or key in EMPTY_ALLOWED}))
+        devices = body.get('block_device_mapping_v2')
+        if image and isinstance(devices, list) and devices:
+            body['block_device_mapping_v2'] = [_boot_device(image), *devices]
         request: dict[str, object] = {'server': body}
         hints = body.pop('scheduler_hints', None) or body.pop('os:scheduler_hints', None)
         if hints:
@@ -162,6 +165,7 @@ class Servers(Collection):
         self.action(server, 'removeSecurityGroup', {'name': security_group})
 
 
+EMPTY_ALLOWED = frozenset({'userdata', 'files'})        # fields of a server that mean something when they are empty
 LIBRARY_NAMES = {'meta': 'metadata', 'userdata': 'user_data', 'nics': 'networks',
                  'reservation_id': 'return_reservation_id',
                  'disk_config': 'OS-DCF:diskConfig', 'admin_pass': 'adminPass', 'files': 'personality',
@@ -188,6 +192,12 @@ def _api_fields(fields: Mapping[str, Any]) -> dict[str, object]:
                 value = [_old_device(device, text) for device, text in value.items()]
         body[LIBRARY_NAMES.get(name, name)] = value
     return body
+
+
+def _boot_device(image: EntityOrId) -> dict[str, object]:
+    """Return the disk that a server boots from, which Nova wants among its devices if there are others."""
+    return {'uuid': id_of(image), 'source_type': 'image', 'destination_type': 'local', 'boot_index': 0,
+            'delete_on_termination': True}
 
 
 def encoded(text: str | bytes) -> str:

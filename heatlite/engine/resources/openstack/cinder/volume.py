@@ -140,7 +140,9 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         if self.VOLUME_TYPE in prop_diff:
             if prop_diff[self.VOLUME_TYPE] is None:
                 raise exception.UpdateReplace(self.name)
-            steps.append({'do': 'retype', 'type': prop_diff[self.VOLUME_TYPE]})
+            present = volumes.get(self.resource_id).volume_type
+            if not volume_steps.is_of_type(self, present, prop_diff[self.VOLUME_TYPE]):
+                steps.append({'do': 'retype', 'type': prop_diff[self.VOLUME_TYPE]})
         if prop_diff.get(self.SIZE) is not None:
             steps.append({'do': 'extend', 'size': self._larger(prop_diff[self.SIZE])})
         if self.READ_ONLY in prop_diff:
@@ -173,6 +175,9 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.METADATA,
                                                            self.VOLUME_TYPE)
                 if resource_properties.get(name) is not None}
+        if live.get(self.VOLUME_TYPE) is not None and volume_steps.is_of_type(
+                self, live[self.VOLUME_TYPE], resource_properties[self.VOLUME_TYPE]):
+            live[self.VOLUME_TYPE] = resource_properties[self.VOLUME_TYPE]
         read_only = (resource_data.get('metadata') or {}).get('readonly')
         if read_only is not None:
             if resource_properties.get(self.READ_ONLY) is not None:

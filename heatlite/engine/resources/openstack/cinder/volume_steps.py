@@ -38,7 +38,8 @@ def around_attachment(resource: Resource, steps: list[VolumeStep]) -> list[Volum
         server, device = each['server_id'], each.get('device')
         detach.append({'do': 'detach', 'attachment': _attachment_id(resource, each), 'server': server,
                        'volume': resource.resource_id, 'device': device})
-        attach.append({'do': 'attach', 'server': server, 'volume': resource.resource_id, 'device': device})
+        attach.append({'do': 'attach', 'server': server, 'volume': resource.resource_id, 'device': device,
+                       'always': True})
     return [*detach, *steps, *attach]
 
 
@@ -93,9 +94,20 @@ def _is_extended(resource: Resource, step: VolumeStep) -> bool:
 
 def _retype(resource: Resource, step: VolumeStep) -> None:
     volume = resource.client().volumes.get(resource.resource_id)
-    if volume.volume_type == step['type'] or volume.status == 'retyping':
+    if volume.status == 'retyping' or is_of_type(resource, volume.volume_type, step['type']):
         return
     resource.client().volumes.retype(resource.resource_id, step['type'], 'on-demand')
+
+
+def is_of_type(resource: Resource, present: object, wanted: object) -> bool:
+    """Whether two names or ids mean one type of volumes. `present`: as the service shows it, by name."""
+    if not present or not wanted or present == wanted:
+        return present == wanted
+    find = resource.client_plugin().get_volume_type
+    try:
+        return bool(find(present) == find(wanted))
+    except exception.EntityNotFound:
+        return False
 
 
 def _is_retyped(resource: Resource, step: VolumeStep) -> bool:

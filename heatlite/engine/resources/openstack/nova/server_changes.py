@@ -33,7 +33,9 @@ class ServerStep(StoredStep, total=False):
     internal: bool                          # the port is the server's own
     network: str | None
     address: str | None
-    groups: list[str] | None
+    groups: list[str] | None                # ids, for a port that Nova makes
+    tag: str | None
+    made: str | None                        # the port that is attached
 
 
 def _resize(resource: Suspending, step: ServerStep) -> bool:
@@ -101,12 +103,17 @@ def _is_detached(resource: Suspending, step: ServerStep) -> bool:
 
 
 def _attach(resource: Suspending, step: ServerStep) -> bool:
+    """Two requests if Nova makes the port: the second one, for its groups, may fail and is sent again alone."""
     plugin = resource.client_plugin()
     if step['port'] and plugin.check_interface_attach(resource.resource_id, step['port']):
         return True
     try:
-        return bool(plugin.interface_attach(resource.resource_id, step['port'], step['network'], step['address'],
-                                            step.get('groups')))
+        if not step.get('made'):
+            step['made'] = plugin.attached_port(resource.resource_id, step['port'], step['network'], step['address'],
+                                                step.get('tag'))
+        if step['made'] and step.get('groups'):
+            plugin.set_groups(step['made'], step['groups'])
+        return bool(step['made'])
     except Exception as error:
         if not plugin.is_conflict(error):
             raise
@@ -154,7 +161,7 @@ def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff:
     if server.NETWORKS in prop_diff:
         found = server.client_plugin().get_server(server.resource_id)
         steps += server._network_steps(found, server.properties[server.NETWORKS], after[server.NETWORKS],
-                                       server.properties[server.SECURITY_GROUPS])
+                                       after[server.SECURITY_GROUPS])
     return steps
 
 

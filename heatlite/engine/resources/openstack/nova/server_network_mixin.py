@@ -221,15 +221,21 @@ class ServerNetworkMixin(Resource):
         """From the entries `before` to those `after`: attach what is new, detach what is gone.
 
         What is new comes first, so that traffic is not cut; but an address that only one can have is freed before.
+        Without entries, or with the word `auto`, Nova has chosen, or chooses, a network.
         """
+        was_chosen, is_chosen = self._is_left_to_nova(before), self._is_left_to_nova(after)
+        if was_chosen and is_chosen:
+            return []
+        before, after = self._named(before), self._named(after)
         ports = self.client('neutron').list_ports(device_id=server.id)['ports']
-        old, new = self._held(ports, before or ()), list(enumerate(_plain(network) for network in after or ()))
+        old, new = self._held(ports, before), list(enumerate(_plain(network) for network in after))
         for is_kept in (_is_same, self._is_same_place, self._is_fitting):       # the best match first
             old, new = self._kept(old, new, is_kept)
-        detach = self._detachments(ports, old if before else None, after)
-        attach = [self._attachment(network, place, security_groups, after or ()) for place, network in new]
-        if not after and before:
-            attach.append({'do': 'attach', 'port': None, 'network': None, 'address': None})
+        detach = self._detachments(ports, None if was_chosen else old)
+        attach = [self._attachment(network, place, security_groups, after) for place, network in new]
+        if is_chosen:
+            attach.append({'do': 'attach', 'port': None, 'network': None, 'address': None,
+                           'groups': self._group_ids(security_groups)})
         freed = {network.get(name) for network, _port in old for name in (self.NETWORK_FIXED_IP, self.NETWORK_PORT)}
         waiting = [step for step in attach if {step['address'], step['port']} & (freed - {None})]
         return [*(step for step in attach if step not in waiting), *detach, *waiting]
@@ -294,12 +300,22 @@ class ServerNetworkMixin(Resource):
             body.pop('fixed_ips', None)
             self.client('neutron').update_port(port_id, {'port': body})
 
-    def _detachments(self, ports: Sequence[NeutronPort], old: list[Held] | None,
-                     after: object) -> list[ServerStep]:
-        """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
+    def _is_left_to_nova(self, networks: Sequence[Network] | None) -> bool:
+        return not networks or self._str_network(networks) == 'auto'
+
+    def _named(self, networks: Sequence[Network] | None) -> Sequence[Network]:
+        """Return the entries that name a network: none, if a word stands for them."""
+        return () if not networks or self._str_network(networks) else networks
+
+    def _group_ids(self, security_groups: Sequence[str] | None) -> list[str] | None:
+        found: list[str] = self.client_plugin('neutron').get_secgroup_uuids(security_groups) if security_groups else []
+        return found or None
+
+    def _detachments(self, ports: Sequence[NeutronPort], old: list[Held] | None) -> list[ServerStep]:
+        """`old` None: Nova had chosen the networks, so all go that the server has."""
         internal = {port['id'] for port in self._data_get_ports()}
         if old is None:
-            gone = [port['id'] for port in ports] if after else []
+            gone = [port['id'] for port in ports]
         else:
             gone = []
             for network, port in old:
@@ -317,7 +333,8 @@ class ServerNetworkMixin(Resource):
         if port:
             self._associate_floating_ip(network, port)
         return {'do': 'attach', 'port': port, 'network': None if port else network.get(self.NETWORK_ID),
-                'address': network.get(self.NETWORK_FIXED_IP)}
+                'address': network.get(self.NETWORK_FIXED_IP), 'tag': network.get(self.NIC_TAG),
+                'groups': None if port else self._group_ids(security_groups)}
 
     # --- hand-over around a replacement -------------------------------------------------------------------
 

@@ -6,11 +6,12 @@ Schema: heatlite/engine/resources/catalogue/trove.yaml
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
+from heatlite.engine.clients.os import http
 from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
@@ -23,10 +24,17 @@ if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity, Fields
 
 TYPE = 'OS::Trove::Instance'
+NOT_YET = 422                           # the answer to a delete while the instance is made or changed
 BROKEN = ('ERROR', 'FAILED')
 FAILURE = {'ERROR': _('The last operation for the database instance failed due to an error.'),
            'FAILED': _('The database instance was created, but heat failed to set up the datastore. If a database '
                        'instance is in the FAILED state, it should be deleted and a new one should be created.')}
+
+
+class Deletion(TypedDict):
+    """`asked`: the service has taken the request."""
+
+    asked: bool
 
 
 class Instance(resource.Resource):
@@ -199,20 +207,31 @@ class Instance(resource.Resource):
 
     # --- deleting -----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> str | None:
-        if self.resource_id is not None:
+    def handle_delete(self) -> Deletion | None:
+        return None if self.resource_id is None else {'asked': self._ask_for_deletion()}
+
+    def _ask_for_deletion(self) -> bool:
+        """Return whether the service takes the request: not while it still makes the instance."""
+        try:
             with self.client_plugin().ignore_not_found:
                 self.client().instances.delete(self.resource_id)
-        return self.resource_id
+        except Exception as error:
+            if http.status_of(error) != NOT_YET:
+                raise
+            return False
+        return True
 
-    def check_delete_complete(self, instance_id: str | None) -> bool:
-        if instance_id is None:
+    def check_delete_complete(self, progress: Deletion | str | None) -> bool:
+        """`progress`: an id, if a former release has begun the delete."""
+        if progress is None:
             return True
         try:
             self._shown()
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return True
+        if isinstance(progress, dict) and not progress['asked']:
+            progress['asked'] = self._ask_for_deletion()
         return False
 
     def _resolve_attribute(self, name: str) -> object:
