@@ -122,7 +122,9 @@ class Database:
         return found
 
     def retry_until_available(self, function: Callable[[sa.Connection], T], reading: bool = False) -> T:
-        """As `retry`, and again for as long as the database is down: for work that has begun and must complete."""
+        """As `retry`, and again for as long as the database is down, or ends the statement before its end: for work
+        that has begun and must complete. Other errors, such as those of `function`, are raised: nothing is known then
+        of what was to be read."""
         def read() -> T:
             with self.reader() as tx:
                 return function(tx)

@@ -17,19 +17,26 @@ from heatlite.common.i18n import _
 
 ER_ERROR_DURING_COMMIT = 1180               # MySQL's number of this error
 
-# Errors of a server that answers but for now cannot write, or even read: the disk is full or broken, a fail-over has
-# connected us to a replica, there are too many connections, an administrator ends it. Work waits for it as for one that
-# is down.
-class OutOfOrder(TypedDict):
+class ErrorCodes(TypedDict):
+    """What identifies errors of each kind of database; for SQLite and PostgreSQL beginnings."""
+
     sqlite: tuple[str, ...]
     mysql: tuple[int, ...]
     postgresql: tuple[str, ...]
 
 
-OUT_OF_ORDER: OutOfOrder = {
-    'sqlite': ('SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_PROTOCOL'),     # beginnings
+# Errors of a server that answers but for now cannot write, or even read: the disk is full or broken, a fail-over has
+# connected us to a replica, there are too many connections, an administrator ends it. Work waits for it as for one that
+# is down.
+OUT_OF_ORDER: ErrorCodes = {
+    'sqlite': ('SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_PROTOCOL'),
     'mysql': (1021, 1030, 1040, 1053, 1114, ER_ERROR_DURING_COMMIT, 1203, 1226, 1290, 1792, 1836, 1927),
-    'postgresql': ('53', '57P', '58', '25006'),                                                             # beginnings
+    'postgresql': ('53', '57P', '58', '25006'),
+}
+# Errors of a server that has ended a statement before its end: an administrator did (KILL QUERY, pg_cancel_backend), or
+# it took longer than the server allows (max_statement_time, max_execution_time, statement_timeout), as under load.
+INTERRUPTED: ErrorCodes = {
+    'sqlite': ('SQLITE_INTERRUPT',), 'mysql': (1317, 1969, 3024), 'postgresql': ('57014',),
 }
 
 
@@ -64,8 +71,10 @@ def translated() -> Iterator[None]:
         original = _original(error)
         if _is_contention(original) or _has_ended_the_transaction(error):
             raise Contention(reason=reason(error)) from error
-        if _is_out_of_order(original):
+        if _is_among(original, OUT_OF_ORDER):
             raise TakesNoWrites(reason=reason(error)) from error
+        if _is_among(original, INTERRUPTED):
+            raise exception.DatabaseUnavailable(reason=reason(error)) from error
         if _lacks_a_table(original):
             raise exception.DatabaseUnavailable(
                 reason=_('its tables are not there yet, heatlite-manage db_sync makes them')) from error
@@ -94,10 +103,10 @@ def _has_ended_the_transaction(error: BaseException) -> bool:
     return getattr(inner, 'statement', None) is not None and _original(error).args[:1] == (ER_ERROR_DURING_COMMIT,)
 
 
-def _is_out_of_order(original: BaseException) -> bool:
-    return ((getattr(original, 'sqlite_errorname', None) or '').startswith(OUT_OF_ORDER['sqlite'])
-            or (*original.args, None)[0] in OUT_OF_ORDER['mysql']
-            or (getattr(original, 'pgcode', None) or '').startswith(OUT_OF_ORDER['postgresql']))
+def _is_among(original: BaseException, codes: ErrorCodes) -> bool:
+    return ((getattr(original, 'sqlite_errorname', None) or '').startswith(codes['sqlite'])
+            or (*original.args, None)[0] in codes['mysql']
+            or (getattr(original, 'pgcode', None) or '').startswith(codes['postgresql']))
 
 
 def _lacks_a_table(original: BaseException) -> bool:

@@ -158,6 +158,30 @@ def test_a_server_that_cannot_write(make_database, kind, case):
     assert ids(database) == ['s1']
 
 
+INTERRUPTED = {
+    'mysql': [f"SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = {number}, MESSAGE_TEXT = 'no'" for number in (1317, 3024)]
+    + ['SET STATEMENT max_statement_time = 0.01 FOR SELECT SLEEP(5)'],
+    'postgresql': ["SET LOCAL statement_timeout = 10; SELECT pg_sleep(5)",
+                   "DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '57014'; END $$"]}
+
+
+@pytest.mark.parametrize('case', [0, 1, 2])
+def test_a_read_is_repeated_whose_statement_the_server_has_ended(make_database, kind, case):
+    if len(INTERRUPTED.get(kind, ())) <= case:
+        pytest.skip('no such error of this kind of database')
+    attempts = []
+
+    def read(tx):
+        attempts.append(tx)
+        if len(attempts) == 1:
+            tx.exec_driver_sql(INTERRUPTED[kind][case])
+        return 'read'
+
+    database = make_database(sleep=lambda _seconds: None)
+    assert database.retry_until_available(read) == 'read'
+    assert len(attempts) == 2
+
+
 ENDED = "SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1180, MESSAGE_TEXT = 'Got error 149 during COMMIT'"
 
 
