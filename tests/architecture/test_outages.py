@@ -63,6 +63,7 @@ IMPATIENT = {
     'nesting.template': IN_POOL,
     'nesting.user_project': IN_POOL,
     'projects._keep': IN_POOL,
+    'projects._present': IN_POOL,
     'projects.of': IN_POOL,
     'settled.has': IN_POOL,
     'stack_reader._guarded': REQUEST,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import traceback
 
 import pytest
 import sqlalchemy as sa
+from oslo_db import exception as db_exception
 
 from heatlite.db import stacks, tables
 from heatlite.rpc import messages
@@ -90,6 +93,52 @@ def test_a_create_that_another_engine_completes_updates_nothing(made):
         assert {event[1] for each in tree for event in cluster.events(each)} == {'CREATE'}
 
     kill_engines_in(life, 7)
+
+
+@contextlib.contextmanager
+def broken_query():
+    """The first shared query for the states of nested stacks fails with an error that no code knows. Yields the
+    texts of the queries."""
+    seen = []
+
+    def refuse(_connection, _cursor, statement, *_rest):
+        if 'WHERE stack.id IN' in statement and traceback_has('_read', 'nesting.py'):
+            seen.append(statement)
+            if len(seen) == 1:
+                raise db_exception.DBError(Exception('an unknown error'))
+
+    sa.event.listen(sa.Engine, 'before_cursor_execute', refuse)
+    try:
+        yield seen
+    finally:
+        sa.event.remove(sa.Engine, 'before_cursor_execute', refuse)
+
+
+def traceback_has(function, file):
+    """Whether the present call comes from that function."""
+    return any(each.name == function and each.filename.endswith(file) for each in traceback.extract_stack())
+
+
+def test_an_error_of_the_shared_query_does_not_say_that_a_nested_stack_is_gone():
+    with Cluster(engines=1) as cluster:
+        with broken_query() as asked:
+            stack_id = cluster.create('s', group(3))
+            row = cluster.settle(stack_id)
+        assert asked and (row.action, row.status) == ('CREATE', 'FAILED')
+        assert 'gone' not in row.reason and 'an unknown error' in row.reason
+
+
+def test_an_error_of_the_shared_query_does_not_end_a_delete():
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', group(3))
+        done(cluster, stack_id, 'CREATE')
+        with broken_query() as asked:
+            cluster.delete(stack_id)
+            row = cluster.settle(stack_id)
+        assert asked and (row.action, row.status) == ('DELETE', 'FAILED')
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
+        assert cluster.cloud.objects == {}
 
 
 # --- template resources ------------------------------------------------------------------------------------

@@ -9,11 +9,14 @@ stopped wakes up others.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.runtime import Runtime
+from heatlite.common.shared_computations import SharedComputations
 from heatlite.common.template_files import Files
 from heatlite.db import resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
@@ -55,37 +58,36 @@ class ChildRequests(Protocol):
     def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.StoredStack: ...
 
 
+@dataclass(eq=False)
+class _Query:
+    """Queries that share one SELECT. `stack_ids`: those that are asked for, until it is sent."""
+
+    stack_ids: set[str] = field(default_factory=set)
+
+
 class Children:
-    """Reads the states of nested stacks, driven by any engine: concurrent queries share one SELECT."""
+    """Reads the states of nested stacks, driven by any engine: concurrent queries share one SELECT, and its error."""
 
     GATHER = 0.01                                   # seconds to wait for further queries
 
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
         self._database = database
-        self._asked: set[str] = set()
-        self._answer: Flag | None = None
-        self._states: dict[str, stacks.Identity] = {}
+        self._next = _Query()
+        self._reads: SharedComputations[Mapping[str, stacks.Identity]] = SharedComputations(runtime)
 
     def state(self, stack_id: str) -> stacks.Identity | None:
-        """Return the state of a nested stack, also of a deleted one; None if its row is gone."""
-        if self._answer is None:
-            self._answer = self._runtime.flag()
-            self._runtime.spawn(self._ask)
-        self._asked.add(stack_id)
-        answer, found = self._answer, self._states
-        answer.wait()
-        return found.get(stack_id)
+        """Return the state of a nested stack, also of a deleted one; None if its row is gone. Raises the error of the
+        SELECT: that is not known then."""
+        query = self._next
+        query.stack_ids.add(stack_id)
+        return self._reads.get(query, partial(self._read, query)).get(stack_id)
 
-    def _ask(self) -> None:
+    def _read(self, query: _Query) -> Mapping[str, stacks.Identity]:
         self._runtime.sleep(self.GATHER)
-        answer, found, asked = self._answer, self._states, self._asked
-        self._answer, self._states, self._asked = None, {}, set()
-        try:
-            found.update(self._database.retry_until_available(lambda tx: stack_trees.children(tx, asked), reading=True))
-        finally:
-            if answer is not None:
-                answer.set()
+        if self._next is query:                     # else the thread that read before was ended
+            self._next = _Query()
+        return self._database.retry_until_available(lambda tx: stack_trees.children(tx, query.stack_ids), reading=True)
 
 
 class Nesting:

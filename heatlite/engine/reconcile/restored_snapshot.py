@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.runtime import Runtime
+from heatlite.common.shared_computations import SharedComputations
 from heatlite.db import snapshots
 from heatlite.db.connection import Database
 from heatlite.db.stacks import StoredStack
@@ -21,12 +23,11 @@ class RestoredSnapshot:
     """Reads the snapshot once for each restore: its document is that of the whole tree, and each step asks for it."""
 
     def __init__(self, runtime: Runtime, database: Database, leased: LeasedStack) -> None:
-        self._runtime = runtime
         self._database = database
         self._leased = leased
         self._generation = -1                       # of the stack, when the snapshot was read
         self._entries: Entries | None = None        # None: the snapshot is gone
-        self._reading: Flag | None = None           # set once the thread that reads has ended
+        self._reads: SharedComputations[Entries | None] = SharedComputations(runtime)     # by generation
 
     def entry(self, name: str) -> Mapping[str, object]:
         """Return the entry of a resource; {} if it has none. Raises EntityNotFound if the snapshot is gone: without it
@@ -34,27 +35,17 @@ class RestoredSnapshot:
 
         May be called by several threads at once."""
         row = self._leased.row
-        while self._generation != row.generation:
-            if self._reading is not None:
-                self._reading.wait()
-                continue
-            reading = self._reading = self._runtime.flag()
-            try:
-                self._entries = self._read(row)
-                self._generation = row.generation
-            finally:
-                self._reading = None
-                reading.set()
-        if self._entries is None:
+        entries = self._entries if self._generation == row.generation else self._reads.get(
+            row.generation, partial(self._read, row))
+        if entries is None:
             raise exception.EntityNotFound(entity=_('Snapshot'), name=_id_of(row))
-        return self._entries.get(name) or {}
+        return entries.get(name) or {}
 
     def _read(self, row: StoredStack) -> Entries | None:
         found = self._database.retry_until_available(lambda tx: snapshots.show(tx, _id_of(row)), reading=True)
-        if found is None or found.data is None:
-            return None
-        entries: Entries = found.data.get('resources') or {}
-        return entries
+        self._entries = None if found is None or found.data is None else found.data.get('resources') or {}
+        self._generation = row.generation
+        return self._entries
 
 
 def _id_of(row: StoredStack) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from heatlite.common import allowance
 from heatlite.common.expiring_cache import ExpiringCache
-from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.runtime import Runtime
+from heatlite.common.shared_computations import Computation
 from heatlite.rpc import slots
 
 MOST_DURATIONS = 1000           # of questions: how long their last computation took
@@ -19,15 +19,13 @@ MARGIN = 2                      # times as long as the last one a computation ma
 T = TypeVar('T')
 
 
-@dataclass
-class _Computation(Generic[T]):
-    """One computation. `number`: in the order in which they begin; `began`: monotonic time in seconds; `answers`: at
-    most one, none after an error."""
+class _Numbered(Computation[T]):
+    """A computation. `number`: in the order in which they begin; `began`: monotonic time in seconds."""
 
-    number: int
-    began: float
-    done: Flag
-    answers: list[T] = field(default_factory=list)
+    def __init__(self, runtime: Runtime, number: int) -> None:
+        super().__init__(runtime)
+        self.number = number
+        self.began = runtime.monotonic()
 
 
 class SharedAnswers(Generic[T]):
@@ -41,7 +39,7 @@ class SharedAnswers(Generic[T]):
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._numbers = itertools.count()
-        self._running: dict[Hashable, _Computation[T]] = {}
+        self._running: dict[Hashable, _Numbered[T]] = {}
         self._durations: ExpiringCache[float] = ExpiringCache(      # by hash: questions may be large
             MOST_DURATIONS, DURATION_SECONDS, runtime.monotonic)
 
@@ -53,32 +51,31 @@ class SharedAnswers(Generic[T]):
         while (running := self._running.get(question)) is not None:
             if not self._wait(question, running):
                 return self._timed(question, compute)
-            if running.answers and running.number > asked:
-                return running.answers[0]
-        mine: _Computation[T] = _Computation(next(self._numbers), self._runtime.monotonic(), self._runtime.flag())
+            if running.has_result and running.number > asked:
+                return running.outcome()
+        mine: _Numbered[T] = _Numbered(self._runtime, next(self._numbers))
         self._running[question] = mine
         try:
-            mine.answers.append(self._timed(question, compute))
-            return mine.answers[0]
+            return mine.run(lambda: self._timed(question, compute))
         finally:
             del self._running[question]
-            mine.done.set()
+            mine.ended.set()
 
-    def _wait(self, question: Hashable, running: _Computation[T]) -> bool:
+    def _wait(self, question: Hashable, running: _Numbered[T]) -> bool:
         """Wait for the end of a computation. False: it has not ended, and there is no time to wait longer.
 
         A request for which no slot is free goes on waiting: it would wait for one of those that compute the same."""
         request = allowance.current()
         if request is None:
-            return running.done.wait()
+            return running.ended.wait()
         seconds = self._spare_seconds(question, running, request.left())
         if seconds > 0:
             slots.release()
-            if running.done.wait(seconds):
+            if running.ended.wait(seconds):
                 return True
-        return not slots.is_at_hand() and running.done.wait(request.left())
+        return not slots.is_at_hand() and running.ended.wait(request.left())
 
-    def _spare_seconds(self, question: Hashable, running: _Computation[T], left: float) -> float:
+    def _spare_seconds(self, question: Hashable, running: _Numbered[T], left: float) -> float:
         """Return how long a request that has `left` seconds may wait. After that it has `MARGIN` times the seconds that
         the last computation took, and that the running one will have taken by then."""
         age = self._runtime.monotonic() - running.began

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
-from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.runtime import Runtime
+from heatlite.common.shared_computations import SharedComputations
 from heatlite.db import resources, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability.journal import Journal
@@ -47,13 +49,12 @@ class StoredResourceCache:
         """`journal` None: nothing is written meanwhile (a preview, a question). `read`: by default the rows of the
         stack. `first_alone`: the first row of a block is read by itself, as it may be the only one."""
         self._first_alone = first_alone
-        self._runtime = runtime
         self._database = database
         self._journal = journal
         self._stored: Read = read or (lambda tx, first, end: resources.stored(tx, stack_id, first, end))
         self._blocks: dict[int, dict[int, StoredResource]] = {}
         self._whole: set[int] = set()               # of those, the ones that were read as a whole
-        self._reading: dict[int, Flag] = {}       # block being read -> set when it is there
+        self._reads: SharedComputations[bool] = SharedComputations(runtime)         # by block
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
         self._environments: dict[str, Mapping[str, object] | None] = {}    # by template id; templates never change
 
@@ -61,9 +62,9 @@ class StoredResourceCache:
         """Return the stored resource of a row, with `state`, which may be newer than the row."""
         number = state.id // BLOCK
         while state.id not in self._blocks.get(number, ()):
-            if number in self._reading:
-                self._reading[number].wait()
-            elif not self._read(number, state.id):
+            if self._reads.wait(number):
+                continue                            # another thread may have read another row of the block only
+            if not self._reads.get(number, partial(self._read, number, state.id)):
                 break
         block = self._blocks.get(number, {})
         if self._journal is None:                   # a preview makes several objects of one row, and changes none
@@ -95,7 +96,6 @@ class StoredResourceCache:
     def _read(self, number: int, row_number: int) -> bool:
         """Read a block into the cache. Returns False if the row `row_number` is not stored; True if it is in the cache
         now, or has changed meanwhile."""
-        done = self._reading[number] = self._runtime.flag()
         changed = self._changed[number] = set()
         try:
             if self._journal is not None:
@@ -119,5 +119,4 @@ class StoredResourceCache:
                 for row, (columns, data) in stored.items() if row not in changed})
             return row_number in stored or row_number in changed
         finally:
-            del self._reading[number], self._changed[number]
-            done.set()
+            del self._changed[number]
