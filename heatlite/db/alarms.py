@@ -63,23 +63,33 @@ class HistoryEntry:
 
 @dataclass(frozen=True)
 class Webhook:
-    """A request to be sent. `attempts`: how many have failed."""
+    """A request to be sent. `attempts`: how many have failed. `url` and `body` are Unreadable where they cannot be
+    decoded."""
 
     id: int
     alarm_id: str
     project_id: str
     name: str
-    url: str
-    body: Mapping[str, object]
+    url: str | codec.Unreadable
+    body: Mapping[str, object] | codec.Unreadable
     attempts: int
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """An alarm that waits for a time far ahead. `period`: seconds; the other fields as those of Alarm."""
+
+    id: str
+    evaluated: int
+    period: int
 
 
 COLUMNS = codec.columns(alarm, Alarm)
 _EVALUATED = [column if column.name != 'reason_data' else sa.null().label('reason_data') for column in COLUMNS]
 _ENTRY = ('alarm_id', 'project_id', 'name', 'kind', 'summary', 'data', 'created_at')
 _WEBHOOK = ('alarm_id', 'project_id', 'shard', 'name', 'url', 'body', 'attempts', 'due_at', 'created_at')
-_entry = codec.reader(HistoryEntry, 'data')
-_webhook = codec.reader(Webhook, 'url', 'body')
+_entry = codec.reader(HistoryEntry, 'data', decode=codec.document_or_none)
+_webhook = codec.reader(Webhook, 'url', 'body', decode=codec.decode_each)
 
 
 def _alarm(row: Sequence[Any]) -> Alarm:
@@ -251,13 +261,13 @@ def due(tx: sa.Connection, shard: int, now: float, limit: int) -> list[tuple[Ala
     return [(_alarm(row), row[-1]) for row in tx.execute(query)]
 
 
-def ahead(tx: sa.Connection, shard: int, now: float, beyond: float, limit: int) -> list[Alarm]:
+def ahead(tx: sa.Connection, shard: int, now: float, beyond: float, limit: int) -> list[Ahead]:
     """At most `limit` alarms that are due more than their period and `beyond` seconds after `now`: the clock was set
-    back. Index: (shard, due_at)."""
-    query = sa.select(*COLUMNS).where(
+    back. Reads no rule. Index: (shard, due_at)."""
+    query = sa.select(*codec.columns(alarm, Ahead)).where(
         alarm.c.shard == shard, alarm.c.due_at > now + beyond, alarm.c.due_at > now + beyond + alarm.c.period,
         alarm.c.state != SUSPENDED).limit(limit)
-    return [_alarm(row) for row in tx.execute(query)]
+    return [Ahead(*row) for row in tx.execute(query)]
 
 
 def put_off_first(tx: sa.Connection, shard: int, due_at: float) -> None:
@@ -266,7 +276,7 @@ def put_off_first(tx: sa.Connection, shard: int, due_at: float) -> None:
     tx.execute(alarm.update().where(alarm.c.id == first).values(due_at=due_at))
 
 
-def advance(tx: sa.Connection, evaluated: Sequence[Alarm], end: int, due_at: float) -> int:
+def advance(tx: sa.Connection, evaluated: Sequence[Alarm | Ahead], end: int, due_at: float) -> int:
     """Store that these alarms, whose `evaluated` is equal, were evaluated until `end`; return how many there were.
 
     An alarm that was changed or evaluated meanwhile is left as it is.

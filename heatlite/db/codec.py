@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from heatlite.common import crypt, exception, limits
+from heatlite.common.i18n import _
 from heatlite.planning.states import Action, Status
 
 T = TypeVar('T')
@@ -30,6 +31,7 @@ CACHED_OF_A_LIST = 200          # of a list the first ones,
 SMALL = 600                     # and only of rows with no more characters: three times as many as usual
 ACTIONS = {member.value: member for member in Action}
 STATUSES = {member.value: member for member in Status}
+UNDECODABLE = (exception.HeatException, ValueError, RecursionError)     # errors of text with another key, or no JSON
 NO_MEMBERS: Mapping[str, Mapping[str, object]] = {}
 HIDES_NOTHING = frozenset({*EMPTY, 'null'})
 # The definition of a resource that has no more than properties, which have a column of their own.
@@ -99,6 +101,29 @@ def decode(text: str | None) -> Any:
     return json.loads(clear(text))
 
 
+@dataclasses.dataclass(frozen=True)
+class Unreadable:
+    """Stands for a value that cannot be decoded: it was encrypted with another key, perhaps. `reason`: for users."""
+
+    reason: str
+
+
+def decode_each(text: str | None) -> object:
+    """As `decode`, but return Unreadable instead of an error: for statements that read rows of several requests or
+    owners at once, of which one must not cost the others."""
+    try:
+        return decode(text)
+    except UNDECODABLE as error:
+        return Unreadable(str(error) if isinstance(error, exception.HeatException)
+                          else _('It is not stored as JSON: %s.') % type(error).__name__)
+
+
+def document_or_none(text: str | None) -> Mapping[str, object] | None:
+    """As `decode_each`, for documents that may be missing: None also if there is none that can be decoded."""
+    value = decode_each(text)
+    return value if isinstance(value, dict) else None
+
+
 def clear(text: str) -> str:
     """Return the JSON text of a column that may be encrypted. Raises as `decode`."""
     return crypt.unseal(text) if crypt.is_sealed(text) else text
@@ -162,10 +187,11 @@ def columns(table: sa.Table, cls: type) -> list[sa.Column[object]]:
     return [table.c[field.name] for field in dataclasses.fields(cls)]
 
 
-def reader(cls: type[T], *json_columns: str,
-           members: Mapping[str, Mapping[str, object]] = NO_MEMBERS) -> Callable[[Iterable[Any]], T]:
+def reader(cls: type[T], *json_columns: str, members: Mapping[str, Mapping[str, object]] = NO_MEMBERS,
+           decode: Callable[[str | None], object] = decode) -> Callable[[Iterable[Any]], T]:
     """Return a function from a row (columns in the order of the fields) to `cls`, with these columns decoded.
     `members`: column -> what each of its texts stands for; others stay texts, such as those of a newer release.
+    `decode`: `decode_each` or `document_or_none` where one row must not cost others.
 
     `cls`: a dataclass that sets nothing but its fields. If it is frozen, its constructor makes a call for each field,
     which takes as long as reading the row: so the fields are set all at once.

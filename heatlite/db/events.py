@@ -160,7 +160,8 @@ def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[objec
 
 
 def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[ShownEvent]:
-    """Return the events after number `position`, oldest first, each with its properties as `show` gives them.
+    """Return the events after number `position`, oldest first, each with its properties as `show` gives them; without
+    those that cannot be decoded, which keep no later event from its consumers.
 
     One statement, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
     """
@@ -172,7 +173,7 @@ def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> li
             in_force[row.resource_id] = row.properties
         elif row.resource_id not in in_force:
             in_force[row.resource_id] = _properties_before(tx, stack_id, row)
-        found.append(replace(ShownEvent(*row[:-1]), properties=codec.decode(in_force[row.resource_id])))
+        found.append(replace(ShownEvent(*row[:-1]), properties=codec.document_or_none(in_force[row.resource_id])))
     return found
 
 

@@ -12,12 +12,11 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from heatlite.common.service_answers import ServiceAnswer
-from heatlite.db import codec
 from heatlite.db.connection import clock
+from heatlite.db.resources import stored_wait
 from heatlite.db.shards import PREFIX
 from heatlite.db.tables import engine, lease, resource, signal, stack
 from heatlite.planning.states import Status
-from heatlite.planning.waiting import Wait
 
 MOST_WAITS = 5000                       # resources whose waits are read
 
@@ -100,9 +99,9 @@ def _waits(tx: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Waits]:
             wanted, resource.c.waits.is_not(None), resource.c.status == Status.IN_PROGRESS.value).limit(MOST_WAITS)
     found: dict[str, list[tuple[datetime, bool]]] = {}
     for stored, updated_at, created_at in tx.execute(query):
-        wait = Wait.from_json(codec.decode(stored))
-        since = updated_at or created_at
-        if wait.row_at == since and wait.answer is not None:        # else of an earlier action, or no service was asked
+        wait, since = stored_wait(stored), updated_at or created_at
+        # Else of an earlier action, or no service was asked.
+        if wait is not None and wait.row_at == since and wait.answer is not None:
             found.setdefault(wait.answer['service'], []).append((since, _is_failure(wait.answer)))
     return [Waits(service, len(of), sum(failing for _since, failing in of), min(since for since, _failing in of))
             for service, of in sorted(found.items())]

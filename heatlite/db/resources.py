@@ -519,9 +519,17 @@ def replacement_causes(tx: sa.Connection, stack_id: str) -> dict[str, Replacemen
     return {name: ReplacementCause.from_json(cause) for name, cause in found.items() if cause is not None}
 
 
+def stored_wait(text: str) -> Wait | None:
+    """Return what the column `waits` of a resource has; None if that cannot be decoded."""
+    try:
+        return Wait.from_json(codec.decode(text))
+    except codec.UNDECODABLE:
+        return None
+
+
 def waits(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[tuple[str, str], Wait]:
-    """Return what the resources in progress of these stacks wait for, where it is stored: (stack, name) -> wait.
-    Primary keys."""
+    """Return what the resources in progress of these stacks wait for, where it is stored and can be decoded: (stack,
+    name) -> wait. Primary keys."""
     found = {}
     for chunk in chunks(list(stack_ids)):
         query = sa.select(resource.c.stack_id, resource.c.name, resource.c.created_at, resource.c.updated_at,
@@ -529,8 +537,8 @@ def waits(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[tuple[str, str], 
             resource.c.stack_id.in_(chunk), resource.c.waits.is_not(None), resource.c.replaced_by.is_(None),
             resource.c.status == Status.IN_PROGRESS.value)
         for stack_id, name, created_at, updated_at, stored in tx.execute(query):
-            wait = Wait.from_json(codec.decode(stored))
-            if wait.row_at == (updated_at or created_at):       # else of an earlier action
+            wait = stored_wait(stored)
+            if wait is not None and wait.row_at == (updated_at or created_at):      # else of an earlier action
                 found[stack_id, name] = wait
     return found
 

@@ -16,14 +16,15 @@ from heatlite.planning.states import SignalError
 
 @dataclass(frozen=True)
 class Signal:
-    """A signal to a resource that waits to be handled. `created_at`: UTC."""
+    """A signal to a resource that waits to be handled. `created_at`: UTC. `details` and `request` are Unreadable where
+    they cannot be decoded."""
 
     id: int
     stack_id: str
     resource_name: str
     details: object                     # JSON value; None: there were none
     created_at: datetime
-    request: Mapping[str, object] | None = None    # ids of the request that sent it
+    request: Mapping[str, object] | codec.Unreadable | None = None      # ids of the request that sent it
 
     @property
     def mark(self) -> str:
@@ -38,7 +39,7 @@ def mark(number: int, created_at: datetime) -> str:
 # How long the error of a signal is stored for the caller that waits for it, beyond the longest time a request may take.
 ERROR_KEPT = timedelta(minutes=10)
 COLUMNS = codec.columns(signal, Signal)
-_signal = codec.reader(Signal, 'details', 'request')
+_signal = codec.reader(Signal, 'details', 'request', decode=codec.decode_each)
 
 
 def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: object, now: datetime,

@@ -16,7 +16,8 @@ from heatlite.planning.states import Action, Status
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot of a stack. `status`: of the action that makes or deletes it; `created_at`: UTC."""
+    """A snapshot of a stack. `status`: of the action that makes or deletes it; `created_at`: UTC. `data`: None before
+    it is stored, and if it cannot be decoded: the snapshot, and its stack, can be deleted nevertheless."""
 
     id: str
     stack_id: str
@@ -30,7 +31,7 @@ class Snapshot:
 
 
 COLUMNS = codec.columns(snapshot, Snapshot)
-_snapshot = codec.reader(Snapshot, 'data')
+_snapshot = codec.reader(Snapshot, 'data', decode=codec.document_or_none)
 
 
 def insert(tx: sa.Connection, new: Snapshot) -> None:

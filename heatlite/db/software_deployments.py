@@ -38,6 +38,7 @@ DEPLOYED: Final = 512           # characters of a deployed config in the metadat
 JSON = ('input_values', 'output_values')
 COLUMNS = codec.columns(software_deployment, Deployment)
 _deployment = codec.reader(Deployment, *JSON)
+_listed = codec.reader(Deployment, *JSON, decode=codec.document_or_none)
 CHANGEABLE = frozenset({'config_id', 'action', 'status', 'status_reason', *JSON})
 
 
@@ -55,7 +56,7 @@ def show(tx: sa.Connection, deployment_id: str) -> Deployment | None:
 def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None, last: Deployment | None = None,
          limit: int | None = None) -> list[Deployment]:
     """Deployments of a project or of the users in it (None: of all), on a server (None: on any), oldest first: at most
-    `limit`, after `last`.
+    `limit`, after `last`. Values that cannot be decoded are None.
 
     Indexes: (server_id), else (project_id, created_at, id).
     """
@@ -66,7 +67,7 @@ def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None
     if last is not None:
         query = query.where(after(keys, (last.created_at, last.id), ascending=True))
     query = query.order_by(*keys)
-    return [_deployment(row) for row in tx.execute(query if limit is None else query.limit(limit))]
+    return [_listed(row) for row in tx.execute(query if limit is None else query.limit(limit))]
 
 
 def size_on_server(tx: sa.Connection, project_id: str, server_id: str) -> int:
@@ -79,7 +80,8 @@ def size_on_server(tx: sa.Connection, project_id: str, server_id: str) -> int:
 
 
 def configs_of_server(tx: sa.Connection, project_id: str | None, server_id: str) -> list[Config]:
-    """Return the configs deployed on a server, by name, as its agent polls for them. One statement. Index:
+    """Return the configs deployed on a server, by name, as its agent polls for them. Raises InvalidEncryptionKey for
+    one that cannot be decoded: agents remove what a config has made that is not in the answer. One statement. Index:
     (server_id)."""
     query = sa.select(*software_configs.COLUMNS).join(
         software_deployment, software_deployment.c.config_id == software_config.c.id).where(

@@ -191,7 +191,8 @@ def test_alarms_that_are_due_too_late(db):
     with db.writer() as tx:
         for name, due_at in (('soon', SECONDS + 350), ('late', SECONDS + 400), ('never', alarms.NEVER)):
             alarms.put(tx, alarm(name, due_at=due_at, state='SUSPENDED' if name == 'never' else 'NORMAL'))
-        assert [each.name for each in alarms.ahead(tx, shard, SECONDS, 300, 10)] == ['late']
+        tx.exec_driver_sql("UPDATE alarm SET rule = '{'")       # need not be readable for that
+        assert alarms.ahead(tx, shard, SECONDS, 300, 10) == [alarms.Ahead('p1-late', int(SECONDS), RULE.period)]
 
 
 # --- requests ----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from heatlite.common import crypt
 from heatlite.db import codec
 
 
@@ -15,6 +16,20 @@ def test_what_is_read_is_what_was_written(value):
 @pytest.mark.parametrize('text', ['{}', '[]', '{"a":1}', '[1]'])
 def test_two_readers_do_not_share_what_they_read(text):
     assert codec.decode(text) is not codec.decode(text)
+
+
+@pytest.mark.parametrize('text', ['{', '', '"' * 3, '[' * 100_000, crypt.seal('{}', 'o' * 32), 'unknown:text'],
+                         ids=['begun', 'empty', 'quotes', 'deep', 'sealed', 'unknown'])
+def test_what_cannot_be_decoded_is_no_error_where_it_must_not_cost_others(text):
+    found = codec.decode_each(text)
+    assert isinstance(found, codec.Unreadable) and found.reason
+    assert codec.document_or_none(text) is None
+
+
+@pytest.mark.parametrize('text', ['{}', '[]', '{"a":1}', 'null', None])
+def test_what_can_be_decoded_is_the_same_everywhere(text):
+    assert codec.decode(text) == codec.decode_each(text)
+    assert codec.document_or_none(text) == (codec.decode(text) if text in ('{}', '{"a":1}') else None)
 
 
 def test_no_text_is_no_value():

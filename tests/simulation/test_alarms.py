@@ -12,7 +12,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception, limits, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.db import alarms, metrics, resources, shards
-from heatlite.engine.alarms import evaluation, shard_runner
+from heatlite.engine.alarms import evaluation, shard_runner, webhooks
 from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
@@ -489,11 +489,36 @@ def test_a_request_that_fails_is_tried_again(statuses, attempts):
         assert 'secret' not in str(history(cluster))
 
 
+def test_a_request_that_cannot_be_read_does_not_hinder_others():
+    receiver = Receiver(204)
+    with cluster_with(receiver) as cluster:
+        for name in 'ab':
+            put(cluster, name, alarm_actions=(f'https://hooks.example/{name}',))
+        with cluster.database.writer() as tx:
+            now = evaluation.time(tx)
+            for name, url in (('a', '"https://broken.example/"'), ('b', '{')):
+                alarms.queue(tx, [alarms.Webhook(0, alarms.get(tx, PROJECT, name).id, PROJECT, name, url, {}, 0)],
+                             now, metrics.moment(now))
+            tx.exec_driver_sql("UPDATE alarm_webhook SET url = '{' WHERE name = 'b'")
+            tx.exec_driver_sql("UPDATE alarm_webhook SET body = '{' WHERE name = 'a'")
+        cluster.ask(messages.SetAlarmState('a', 'ALARM', 'tried'))
+        cluster.ask(messages.SetAlarmState('b', 'ALARM', 'tried'))
+        until(cluster, lambda: len(receiver.got) == 2)
+        assert sorted(url for url, _body in receiver.got) == ['https://hooks.example/a', 'https://hooks.example/b']
+        wait(cluster, 900.0)
+        with cluster.database.reader() as tx:
+            assert tx.exec_driver_sql('SELECT count(*) FROM alarm_webhook').scalar() == 0
+        for name in 'ab':
+            assert outcomes(cluster, name).count('Failed') == webhooks.TRIES
+            assert 'Attempt 5 of 5 failed: The request cannot be read.' in str(history(cluster, name))
+
+
 def test_too_many_requests(monkeypatch):
-    """Those of another project have room of their own, and those that were sent make room."""
+    """Those of another project have room of their own, and those that were sent make room. One engine: what another one
+    has stored since the last count is not known."""
     monkeypatch.setattr(limits, 'MOST_REQUESTS', 3)
     receiver = Receiver(None)
-    with cluster_with(receiver) as cluster:
+    with cluster_with(receiver, engines=1) as cluster:
         put(cluster, alarm_actions=(HOOK, HOOK + '2'), ok_actions=(HOOK,))
         for state in ('ALARM', 'NORMAL', 'ALARM'):
             cluster.ask(messages.SetAlarmState('a', state, 'tried'))

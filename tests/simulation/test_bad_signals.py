@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from heatlite.common import exception
-from heatlite.db import codec
+from heatlite.common import crypt, exception
+from heatlite.db import codec, signals, tables
 from heatlite.rpc import messages
 from heatlite.rpc.slots import Slots
 from tests.simulation import cloud as clouds
@@ -199,6 +199,36 @@ def test_what_was_written_for_a_signal_and_cannot_be_stored(monkeypatch):
         monkeypatch.setattr(Unstorable, 'is_broken', True)
         answer = signal(cluster, stack_id, 'target', {'word': 'w'}, wait=True, allowed=(exception.Error,))
         assert 'target has written' in str(answer)
+
+
+def stored_unreadable(cluster, stack_id, column, text):
+    """Store a signal of which a column cannot be decoded: it is from a backup of a time with another key, perhaps."""
+    with cluster.database.writer() as tx:
+        number = signals.insert(tx, stack_id, 'target', {'word': 'lost'}, cluster.user.now(), {'request_id': 'r'})
+        tx.execute(tables.signal.update().where(tables.signal.c.id == number).values({column: text}))
+
+
+@pytest.mark.parametrize('column, text', [
+    ('details', '{"broken'), ('details', crypt.seal('{}', 'o' * 32)), ('request', '{"broken')],
+    ids=['details', 'sealed details', 'request'])
+def test_a_signal_that_cannot_be_read_costs_only_itself(column, text):
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'target': {'type': 'Sim::Thing'}}})
+        done(cluster, stack_id, 'CREATE')
+        stored_unreadable(cluster, stack_id, column, text)
+        signal(cluster, stack_id, 'target', {'word': 'heard'})
+        assert cluster.universe.run(lambda: not pending(cluster), limit=60)
+        assert cluster.cloud.heard == ({'heard', 'lost'} if column == 'request' else {'heard'})
+        assert cluster.row(stack_id).status == 'COMPLETE'
+        assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=60)
+        with cluster.database.reader() as tx:
+            errors = [codec.decode(each) for each in tx.execute(tables.signal_error.select().with_only_columns(
+                tables.signal_error.c.error)).scalars()]
+        assert ['cannot be read' in str(each) for each in errors] == [True] * (column == 'details')
+        stored_unreadable(cluster, stack_id, column, text)
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id, limit=100)
 
 
 @pytest.mark.parametrize('stays', [False, True])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heatlite.common import exception
-from heatlite.db import snapshots
+from heatlite.db import snapshots, tables
 from heatlite.rpc import messages
 from tests.simulation import cloud, statements
 from tests.simulation.cluster import Cluster, done, kill_engines_in
@@ -49,6 +49,18 @@ def made(cluster, count=COUNT):
 
 def values(cluster):
     return {each['value'] for each in cluster.cloud.objects.values()}
+
+
+def test_a_stack_with_a_snapshot_that_cannot_be_read_is_deleted():
+    with Cluster(engines=1) as cluster:
+        stack_id, snapshot_id = made(cluster, 1)
+        with cluster.database.writer() as tx:
+            tx.execute(tables.snapshot.update().where(tables.snapshot.c.id == snapshot_id).values(data='{"broken'))
+            assert [each.data for each in snapshots.page(tx, stack_id)] == [None]
+        assert isinstance(cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id), (exception.NotSupported,)),
+                          exception.NotSupported)
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
 
 
 def test_the_snapshot_is_read_once():

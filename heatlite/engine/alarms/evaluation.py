@@ -59,7 +59,7 @@ def run(tx: Connection, lease: Lease, delay: float, most: int, requests: Waiting
         before, rule = each.alarm, each.alarm.rule
         periods = each.periods(data)
         verdict = evaluate(rule, before.state, periods)
-        after = replace(before, evaluated=each.end, due_at=_due_at(each.end, rule, delay))
+        after = replace(before, evaluated=each.end, due_at=_due_at(each.end, rule.period, delay))
         if verdict.state == before.state and not repeats(rule, verdict.state, periods[-1]):
             unchanged.setdefault((before.evaluated, each.end, rule.period), []).append(before)
             continue
@@ -68,9 +68,10 @@ def run(tx: Connection, lease: Lease, delay: float, most: int, requests: Waiting
         if alarms.change_state(tx, after, before):
             followed.append(Transition(before, after))
     for each in waiting:
-        alarms.advance(tx, [each.alarm], each.alarm.evaluated, _due_at(each.alarm.evaluated, each.alarm.rule, delay))
+        alarms.advance(tx, [each.alarm], each.alarm.evaluated,
+                       _due_at(each.alarm.evaluated, each.alarm.rule.period, delay))
     for (_evaluated, end, _period), same in unchanged.items():
-        alarms.advance(tx, same, end, _due_at(end, same[0].rule, delay))
+        alarms.advance(tx, same, end, _due_at(end, same[0].rule.period, delay))
     return EvaluatedBatch(len(found), len(ready), transitions.store(tx, followed, now, at, requests))
 
 
@@ -103,19 +104,19 @@ def restart_clock(tx: Connection, lease: Lease, delay: float, most: int) -> int:
     now = time(tx)
     found = alarms.ahead(tx, shard, now, delay + CLOCK_TOLERANCE, most)
     for each in found:
-        end = last_period(now, each.rule.period, 0.0)
-        alarms.advance(tx, [each], end, _due_at(end, each.rule, delay))
+        end = last_period(now, each.period, 0.0)
+        alarms.advance(tx, [each], end, _due_at(end, each.period, delay))
     return len(found)
 
 
 def first_due(rule: AlarmRule, now: float, delay: float) -> tuple[int, float]:
     """`evaluated` and `due_at` of an alarm that begins now: its first period is the one that runs."""
     end = last_period(now, rule.period, 0.0)
-    return end, _due_at(end, rule, delay)
+    return end, _due_at(end, rule.period, delay)
 
 
-def _due_at(evaluated: int, rule: AlarmRule, delay: float) -> float:
-    return evaluated + rule.period + delay
+def _due_at(evaluated: int, period: int, delay: float) -> float:
+    return evaluated + period + delay
 
 
 @dataclass(frozen=True)

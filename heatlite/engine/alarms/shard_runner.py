@@ -63,16 +63,29 @@ class ShardRunner:
             return None if self._database.retry(self._release) else 0.0
         if self._measured is None or self._runtime.monotonic() - self._measured >= OWN_METRICS:
             self._measured = self._runtime.monotonic()
-            self._database.retry(lambda tx: own_metrics.record(tx, self.lease, self._settings.max_metrics))
+            self._apart('The metrics of stacks were not recorded', self._record)
         is_behind = state.alarm is not None and state.alarm <= 0 and not self._evaluate()
         if state.request is not None and state.request <= 0:
-            self._send()
+            self._apart('The requests of alarms were not sent', self._send)
         if self._runtime.monotonic() - self._clock_checked >= CLOCK_CHECK:
-            self._check_clock()
+            self._clock_checked = self._runtime.monotonic()
+            self._apart('The clock was not checked', self._check_clock)
         if is_behind:
             return 0.0
         next_due = min(each for each in (state.alarm, state.request) if each is not None)
         return self._settings.tick if next_due <= 0 else max(SOONEST, min(next_due, self._settings.tick))
+
+    def _apart(self, what: str, work: Callable[[], object]) -> None:
+        """Do a part of a step. Its errors do not end the other parts. Raises LeaseLost and DatabaseUnavailable."""
+        try:
+            work()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            defects.log(LOG, error, f'{what}, shard %d', self._shard)
+
+    def _record(self) -> None:
+        self._database.retry(lambda tx: own_metrics.record(tx, self.lease, self._settings.max_metrics))
 
     def _read(self) -> _State:
         """One statement."""
@@ -122,7 +135,6 @@ class ShardRunner:
         while self._database.retry(lambda tx: evaluation.restart_clock(
                 tx, self.lease, self._settings.delay, self._settings.batch)) >= self._settings.batch:
             self._runtime.sleep(0)
-        self._clock_checked = self._runtime.monotonic()
 
     def _release(self, tx: Connection) -> bool:
         """Give the lease back if there is still no work: a change of an alarm locks the lease first."""

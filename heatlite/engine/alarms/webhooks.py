@@ -84,14 +84,18 @@ class Webhooks:
 
     def _send(self, webhook: Webhook) -> str | None:
         """Why the request was not accepted, or None."""
-        shown = urlfetch.shown(webhook.url)
+        url, body = webhook.url, webhook.body
+        if isinstance(url, codec.Unreadable):
+            return _('The request cannot be read. %s') % url.reason
+        if isinstance(body, codec.Unreadable):
+            return _('The request cannot be read. %s') % body.reason
         try:
-            status = self.post(webhook.url, codec.encode(webhook.body).encode())
+            status = self.post(url, codec.encode(body).encode())
         except urlfetch.URLFetchError as error:
             return str(error)
         if 200 <= status < 300:
             return None
-        return _('%(url)s answered with %(status)d.') % {'url': shown, 'status': status}
+        return _('%(url)s answered with %(status)d.') % {'url': urlfetch.shown(url), 'status': status}
 
     def _store(self, tx: Connection, lease: Lease, webhook: Webhook, why_not: str | None) -> None:
         evaluation.held(tx, lease)
@@ -100,7 +104,7 @@ class Webhooks:
         if why_not is None:
             if alarms.sent(tx, webhook):
                 alarms.remember(tx, [action_entry(webhook, SUCCEEDED, _('A request to %s was accepted.')
-                                                  % urlfetch.shown(webhook.url), at)])
+                                                  % urlfetch.shown(str(webhook.url)), at)])
             return
         attempt = webhook.attempts + 1
         is_last = attempt >= TRIES

@@ -25,6 +25,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
+from heatlite.db.codec import Unreadable
 from heatlite.db.connection import until_available
 from heatlite.db.errors import TakesNoWrites
 from heatlite.db.signals import Signal
@@ -160,7 +161,8 @@ class SignalDispatcher:
                 del self._waiting[work.name]
 
     def _bind(self, signal: Signal) -> None:
-        bind(request_ids.of_signal(self._leased.context, signal.request),
+        request = signal.request if isinstance(signal.request, Mapping) else None
+        bind(request_ids.of_signal(self._leased.context, request),
              self._leased.subject(signal.resource_name), self._leased.masked)
 
     def _note_handled(self, work: SignalWork) -> None:
@@ -234,8 +236,11 @@ class SignalDispatcher:
         """Call the handler; a refusal becomes an event. Returns whether related resources need a refresh, and the
         error, stored for the request that waits for the outcome in any process.
 
-        Each error is an outcome, also that the type is no longer registered, or makes no object of the row."""
+        Each error is an outcome, also that the type is no longer registered, or makes no object of the row, or that the
+        details cannot be read."""
         try:
+            if isinstance(signal.details, Unreadable):
+                raise exception.Error(_('The details of the signal cannot be read. %s') % signal.details.reason)
             resource = self._runner.executor.objects.stored(row, writer)
             resource.signal_mark, resource.signalled_at = signal.mark, signal.created_at
             try:

@@ -112,6 +112,9 @@ class Snapshots:
 
     def forget(self, stack_id: str, snapshot: snapshots.Snapshot) -> None:
         """Make the types delete the objects that they saved for this snapshot. Raises DatabaseUnavailable."""
+        if snapshot.data is None and snapshot.status == Status.COMPLETE:
+            LOG.warning('Snapshot %s of stack %s cannot be read; objects that types have saved for it are left',
+                        snapshot.id, stack_id)
         saved = (snapshot.data or {}).get('resources') or {}
         if not saved:
             return
