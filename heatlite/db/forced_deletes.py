@@ -58,30 +58,37 @@ def show(tx: sa.Connection, stack_id: str) -> ForcedDelete | None:
         Left(**{**known_fields(Left, each), 'path': tuple(each['path'])}) for each in left))
 
 
+def is_decided(tx: sa.Connection, stack_id: str) -> bool | None:
+    """Whether it is decided what stays; None: there is no forced delete of the stack. By primary key."""
+    decided: bool | None = tx.execute(sa.select(forced_delete.c.left_behind.is_not(None)).where(
+        forced_delete.c.stack_id == stack_id)).scalar()
+    return None if decided is None else bool(decided)
+
+
 def leave(tx: sa.Connection, stack_id: str, left: Iterable[Left]) -> None:
-    """Store what stays in the cloud. The caller has locked the stack's row."""
+    """Store what stays in the cloud. The caller has locked the stack's lease, or its row."""
     tx.execute(forced_delete.update().where(forced_delete.c.stack_id == stack_id).values(
         left_behind=codec.encoder(tx)([asdict(each) for each in left])))
 
 
-def to_end(tx: sa.Connection, now: datetime) -> list[str]:
-    """Stacks whose delete has failed, or is not over in time. At most AT_ONCE. Index: (is_over)."""
-    return _open(tx, sa.or_(
+def to_end(tx: sa.Connection, now: datetime, after: str = '') -> list[str]:
+    """Stacks whose delete has failed, or is not over in time: at most AT_ONCE, by id, after that id. Index:
+    (is_over)."""
+    return _open(tx, after, sa.or_(
         sa.and_(forced_delete.c.due_at <= now, forced_delete.c.left_behind.is_(None)),
         sa.and_(stack.c.action == Action.DELETE.value, stack.c.status == Status.FAILED.value)))
 
 
-def late(tx: sa.Connection, due: datetime) -> list[str]:
-    """Stacks that were due by `due`, and are still there though it is decided what they leave. At most AT_ONCE. Index:
-    (is_over)."""
-    return _open(tx, forced_delete.c.due_at <= due, forced_delete.c.left_behind.is_not(None))
+def late(tx: sa.Connection, due: datetime, after: str = '') -> list[str]:
+    """Stacks that were due by `due`, and are still there though it is decided what they leave: as `to_end`."""
+    return _open(tx, after, forced_delete.c.due_at <= due, forced_delete.c.left_behind.is_not(None))
 
 
-def _open(tx: sa.Connection, *wanted: sa.ColumnElement[bool]) -> list[str]:
+def _open(tx: sa.Connection, after: str, *wanted: sa.ColumnElement[bool]) -> list[str]:
     return list(tx.execute(sa.select(forced_delete.c.stack_id).join(
         stack, stack.c.id == forced_delete.c.stack_id).where(
-        forced_delete.c.is_over.is_(False), stack.c.live == 1, stack.c.departed.is_(None), *wanted).order_by(
-        forced_delete.c.stack_id).limit(AT_ONCE)).scalars())
+        forced_delete.c.is_over.is_(False), forced_delete.c.stack_id > after, stack.c.live == 1,
+        stack.c.departed.is_(None), *wanted).order_by(forced_delete.c.stack_id).limit(AT_ONCE)).scalars())
 
 
 def remove(tx: sa.Connection, stack_ids: Sequence[str], reason: str, now: datetime) -> None:
@@ -94,11 +101,14 @@ def remove(tx: sa.Connection, stack_ids: Sequence[str], reason: str, now: dateti
         reason=codec.stored_text('reason', reason), generation=stack.c.generation + 1))
 
 
-def over(tx: sa.Connection) -> int:
-    """Mark those whose stack is gone; return their number. Index: (is_over)."""
-    gone = tx.execute(sa.select(forced_delete.c.stack_id).outerjoin(stack, sa.and_(
+def gone(tx: sa.Connection, after: str = '') -> list[str]:
+    """Stacks that are gone, and whose forced delete is not marked as over: as `to_end`."""
+    return list(tx.execute(sa.select(forced_delete.c.stack_id).outerjoin(stack, sa.and_(
         stack.c.id == forced_delete.c.stack_id, stack.c.live == 1)).where(
-        forced_delete.c.is_over.is_(False), stack.c.id.is_(None)).limit(AT_ONCE)).scalars().all()
-    if gone:
-        tx.execute(forced_delete.update().where(forced_delete.c.stack_id.in_(gone)).values(is_over=True))
-    return len(gone)
+        forced_delete.c.is_over.is_(False), forced_delete.c.stack_id > after, stack.c.id.is_(None)).order_by(
+        forced_delete.c.stack_id).limit(AT_ONCE)).scalars())
+
+
+def end(tx: sa.Connection, stack_id: str) -> None:
+    """Mark the forced delete of a stack that is gone as over. By primary key."""
+    tx.execute(forced_delete.update().where(forced_delete.c.stack_id == stack_id).values(is_over=True))

@@ -13,7 +13,7 @@ ROOT = Path(heatlite.__file__).parent
 # Loops that make the transaction again by themselves, and heatlite-manage, which works alone.
 LOOPS = {'engine/durability/journal.py', 'engine/durability/lease_manager.py', 'db/sync.py'}
 # Loops of threads that go on for ever, whether their work fails or not.
-ENDLESS = {'engine/durability/lease_manager.py': {'_heartbeat', '_sweep'}, 'engine/durability/periodic.py': {'_run'},
+ENDLESS = {'engine/durability/lease_manager.py': {'_heartbeat', '_sweep'},
            'common/http_server.py': {'_accept'}, 'common/memory.py': {'run'}}
 
 

@@ -87,10 +87,10 @@ def _tasks(database: Database, ids: list[str]) -> dict[str, Callable[[], object]
             leases.held(tx, ids[0])
 
     def search() -> None:
-        with database.reader() as tx:
-            forced_deletes.to_end(tx, runtime.now())
-        for work in (lambda tx: forced_deletes.late(tx, runtime.now()), forced_deletes.over):
-            database.retry(work)
+        for find in (lambda tx: forced_deletes.to_end(tx, runtime.now()),
+                     lambda tx: forced_deletes.late(tx, runtime.now()), forced_deletes.gone):
+            with database.reader() as tx:
+                find(tx)
 
     return {'heartbeat': heartbeat, 'sweep_without_held': sweep, 'held': held, 'search': search}
 

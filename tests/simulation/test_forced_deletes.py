@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import forced_deletes
+from heatlite.db import forced_deletes, stacks, tables
 from heatlite.engine import properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
@@ -88,6 +88,43 @@ def test_a_forced_delete_ends_and_lists_what_is_left(how):
         assert listed <= set(ids)
         if how != 'hang':                       # whose call ends some day
             assert listed == set(place.cloud.objects)
+
+
+def unreadable(place, stack_id, table, column):
+    """As with another key: nothing of that column can be decoded for the stack."""
+    own = {tables.stack: tables.stack.c.id, tables.template: tables.template.c.stack_id,
+           tables.resource: tables.resource.c.stack_id}[table]
+    with place.database.writer() as tx:
+        assert tx.execute(table.update().where(own == stack_id).values({column: '{"broken'})).rowcount
+
+
+@pytest.mark.parametrize('table, column', [
+    (tables.template, 'document'), (tables.stack, 'request'), (tables.resource, 'handle')],
+    ids=lambda each: getattr(each, 'name', each))
+def test_what_cannot_be_read_of_a_stack_costs_no_other_one_and_keeps_it_from_no_end(table, column):
+    small = {'heat_template_version': '2018-08-31', 'resources': {'it': thing('refuse')}}
+    with Cluster(engines=1, **{'engine.force_delete_timeout': 10.0}) as place:
+        bad, good = sorted(place.create(name, small) for name in 'ab')      # in the order in which they are found
+        for stack_id in (bad, good):
+            done(place, stack_id, 'CREATE')
+        place.ask(messages.ForceDeleteStack(bad))
+        unreadable(place, bad, table, column)
+        assert place.universe.run(lambda: is_left_by(place, bad), limit=20 * TIMEOUT)
+        place.ask(messages.ForceDeleteStack(good))
+        place.until_deleted(good, 20 * TIMEOUT)
+        assert set(left(place, good)) == {'it'} and WHY['refuse'] in left(place, good)['it']
+        assert place.universe.run(lambda: is_gone(place, bad), limit=20 * TIMEOUT)
+        assert set(left(place, bad)) == {'it'}
+
+
+def is_left_by(place, stack_id):
+    with place.database.reader() as tx:
+        return forced_deletes.is_decided(tx, stack_id)
+
+
+def is_gone(place, stack_id):
+    with place.database.reader() as tx:
+        return stacks.identity(tx, stack_id).deleted_at is not None
 
 
 def test_what_can_be_deleted_is_deleted_and_nothing_is_left():

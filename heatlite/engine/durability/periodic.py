@@ -1,9 +1,15 @@
-"""Work that comes up again and again: one thread of an engine looks for it."""
+"""Work that comes up again and again: one thread of an engine looks for it, and does it piece by piece.
+
+A piece is of one owner, such as a stack, and an error of it costs no other one: of what a thread finds some cannot be
+read, perhaps, and that lasts.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from heatlite.common import defects, exception, outages
 from heatlite.common.context import bind
@@ -12,14 +18,23 @@ from heatlite.common.runtime import Runtime, Thread
 LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True)
+class Search:
+    """`find()`: yields the ids of what there is to do now; its error ends the search. `each(id)`: does one; its error
+    ends only that one, which a later search yields again. `what`: names the work before an id, for the log."""
+
+    what: str
+    find: Callable[[], Iterable[str]]
+    each: Callable[[str], object]
+
+
 class Periodic:
-    def __init__(self, runtime: Runtime, what: str, step: Callable[[], int], pause: float) -> None:
-        """`step()`: does what there is to do, and returns how much that was; it is called again after `pause` seconds
-        on average, at once if there was something. `what`: the work, for the log."""
+    """Searches one after the other, then pauses for `pause` seconds on average, again and again."""
+
+    def __init__(self, runtime: Runtime, pause: float, *searches: Search) -> None:
         self._runtime = runtime
-        self._what = what
-        self._step = step
         self._pause = pause
+        self._searches = searches
         self._thread: Thread | None = None
 
     def start(self) -> None:
@@ -31,15 +46,33 @@ class Periodic:
 
     def _run(self) -> None:
         while True:
-            bind(None)                              # of the last turn, with the hidden values of its stacks
-            try:
-                if self._step():
-                    continue
-            except exception.DatabaseUnavailable as error:
-                outages.away(outages.DATABASE, error)
-            except Exception as error:
-                defects.log(LOG, error, 'A search failed: %s', self._what)
+            for search in self._searches:
+                self._attempt(partial(self._perform, search), 'The search for the next %s has failed', search.what)
             self._runtime.sleep(apart(self._runtime, self._pause))
+
+    def _perform(self, search: Search) -> None:
+        for piece in search.find():
+            self._attempt(partial(search.each, piece), 'The %s %s has failed', search.what, piece)
+
+    @staticmethod
+    def _attempt(work: Callable[[], object], message: str, *arguments: str) -> None:
+        bind(None)                                  # of the work before, with the hidden values of its stack
+        try:
+            work()
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+        except Exception as error:
+            defects.log(LOG, error, message, *arguments)
+
+
+def paged(read: Callable[[str], Sequence[str]]) -> Iterator[str]:
+    """Yield the ids of all pages. `read(after)`: the page of those after an id, in their order; none at the end.
+
+    Each id comes once, so that those whose work fails again and again do not keep the others from their turn."""
+    after = ''
+    while page := read(after):
+        yield from page
+        after = page[-1]
 
 
 def apart(runtime: Runtime, seconds: float) -> float:

@@ -6,8 +6,7 @@ project are looked at together, so that they share the lists of its services.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -16,16 +15,14 @@ from typing import Final
 from oslo_config.cfg import ConfigOpts
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception, metrics
+from heatlite.common import exception, metrics
 from heatlite.common.rate_limit import Rate
 from heatlite.common.runtime import Runtime
 from heatlite.db import drift_reports
 from heatlite.db.connection import Database
 from heatlite.engine.clients.batched_reads import BatchedReads
-from heatlite.engine.durability.periodic import Periodic
+from heatlite.engine.durability.periodic import Periodic, Search
 from heatlite.engine.requests.drift import SCHEDULE
-
-LOG = logging.getLogger(__name__)
 
 FAILED: Final = 'failed'            # outcome of a look, in metrics
 TOGETHER: Final = 50                # stacks of one project that share lists
@@ -62,8 +59,9 @@ class DriftWatch:
         self._requests = _rate(runtime, settings.requests_per_minute)       # by service
         self._count_at = 0.0
         self._repairs = _rate(runtime, settings.repairs_per_hour / 60.0)
-        self._periodic = Periodic(runtime, 'stacks whose objects are to be compared', self.step,
-                                  min(MOST_IDLE, settings.interval))
+        self._reads = BatchedReads(runtime, self._requests.wait)        # of the stacks of one project
+        self._periodic = Periodic(runtime, min(MOST_IDLE, settings.interval), Search(
+            'comparison with its objects, or repair, of stack', self._due, self._check))
 
     def start(self) -> None:
         """Begin, if scheduled checks are wanted."""
@@ -73,32 +71,35 @@ class DriftWatch:
     def stop(self) -> None:
         self._periodic.stop()
 
-    def step(self) -> int:
-        """Look at the stacks of one project that are due; return their number. Raises DatabaseUnavailable."""
+    def _due(self) -> Iterator[str]:
+        """Yield the stacks that are due, project by project, each once its next look is stored."""
+        while stack_ids := self._next():
+            self._reads = BatchedReads(self._runtime, self._requests.wait)
+            for stack_id in stack_ids:
+                if self._database.retry(partial(self._take, stack_id=stack_id)):
+                    yield stack_id
+
+    def _next(self) -> list[str]:
+        """Return the stacks of one project that are due."""
         with self._database.reader() as tx:
-            stack_ids = drift_reports.due(tx, self._runtime.now(), TOGETHER)
             if self._runtime.monotonic() >= self._count_at:
                 self._count_at = self._runtime.monotonic() + COUNTED
                 metrics.drift_watched.set(drift_reports.count(tx))
-        reads = BatchedReads(self._runtime, self._requests.wait)
-        for stack_id in stack_ids:
-            if self._database.retry(partial(self._take, stack_id=stack_id)):
-                self._check(reads, stack_id)
-        return len(stack_ids)
+            return drift_reports.due(tx, self._runtime.now(), TOGETHER)
 
     def _take(self, tx: Connection, stack_id: str) -> bool:
         now = self._runtime.now()
         return drift_reports.take(tx, stack_id, now, now + timedelta(seconds=self._settings.interval))
 
-    def _check(self, reads: BatchedReads, stack_id: str) -> None:
+    def _check(self, stack_id: str) -> None:
         try:
-            if self._watch(stack_id, reads):
+            if self._watch(stack_id, self._reads):
                 metrics.drift_wait.labels(metrics.service_label(REPAIRS)).inc(self._repairs.wait(REPAIRS))
         except exception.DatabaseUnavailable:
             raise
-        except Exception as error:
+        except Exception:
             metrics.drift_looks.labels(SCHEDULE, FAILED).inc()
-            defects.log(LOG, error, 'Stack %s was not compared with its objects, or not repaired', stack_id)
+            raise
 
 
 def _rate(runtime: Runtime, per_minute: float) -> Rate:

@@ -9,9 +9,10 @@ owners lose the leases.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from sqlalchemy import Connection
@@ -23,7 +24,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import forced_deletes, leases, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.forced_deletes import Left
-from heatlite.engine.durability.periodic import Periodic
+from heatlite.engine.durability.periodic import Periodic, Search, paged
 from heatlite.engine.reconcile import exports
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.language import masking
@@ -46,7 +47,10 @@ class ForcedDeletes:
         self._database = database
         self._actions = actions
         self._timeout = timeout
-        self._periodic = Periodic(runtime, 'forced deletes', self.step, PAUSE)
+        self._periodic = Periodic(
+            runtime, PAUSE, Search('forced delete of stack', partial(paged, self._due), self._leave),
+            Search('removal of stack', partial(paged, self._late), self._remove),
+            Search('end of the forced delete of stack', partial(paged, self._gone), self._end))
 
     def start(self) -> None:
         self._periodic.start()
@@ -82,41 +86,72 @@ class ForcedDeletes:
 
         self._actions.begin(context, message.stack_id, Action.DELETE, store)
 
-    def step(self) -> int:
-        """End the deletes that have failed or are late; return their number. Raises DatabaseUnavailable."""
-        with self._database.reader() as tx:
-            found = forced_deletes.to_end(tx, self._runtime.now())
-        for stack_id in found:
-            self._leave(stack_id)
-        self._database.retry(self._remove_late)
-        self._database.retry(forced_deletes.over)
-        return 0                        # what was begun now takes a while; a delete that fails again is tried later
+    # --- what is searched for ---------------------------------------------------------------------------
 
-    def _remove_late(self, tx: Connection) -> None:
-        now = self._runtime.now()
-        for stack_id in forced_deletes.late(tx, now - timedelta(seconds=GRACE)):
-            leases.lock(tx, stack_id)               # before the stack, as everywhere
-            row = stacks.get(tx, stack_id, for_update=True)
-            if row is not None and row.action == Action.DELETE:
-                below = stack_trees.descendants(tx, row.root_id, row.id)
-                forced_deletes.remove(tx, [row.id, *(each.id for each in below)], REMOVED, now)
-                LOG.warning('Stack %s [%s] was removed by a forced delete; a call for it has not returned. Its '
-                            'credentials and the users inside it are left in Keystone.', row.name, row.id)
+    def _due(self, after: str) -> list[str]:
+        with self._database.reader() as tx:
+            return forced_deletes.to_end(tx, self._runtime.now(), after)
+
+    def _late(self, after: str) -> list[str]:
+        with self._database.reader() as tx:
+            return forced_deletes.late(tx, self._runtime.now() - timedelta(seconds=GRACE), after)
+
+    def _gone(self, after: str) -> list[str]:
+        with self._database.reader() as tx:
+            return forced_deletes.gone(tx, after)
+
+    # --- what is done with each -------------------------------------------------------------------------
 
     def _leave(self, stack_id: str) -> None:
-        """Delete a stack without its objects."""
+        """Delete a stack without its objects. One of which something cannot be read that a delete needs is removed once
+        it is late: what it leaves is stored."""
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-            known = forced_deletes.show(tx, row.id)
-            if known is None or row.action != Action.DELETE:
-                raise exception.EntityNotFound(entity='Forced delete', name=row.id)
-            if known.left_behind is None:
-                forced_deletes.leave(tx, row.id, _left(tx, row))
+            self._decide(tx, row)
             return {'request': exports.ABANDONING}
 
         try:
             self._actions.begin_by_engine(stack_id, Action.DELETE, store)
         except exception.EntityNotFound:
             return                      # it has ended by itself
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception:
+            self._database.retry(partial(self._decide_alone, stack_id=stack_id))
+            raise
+
+    def _decide_alone(self, tx: Connection, stack_id: str) -> None:
+        leases.lock(tx, stack_id)       # as each request of the stack does
+        row = stacks.identity(tx, stack_id)
+        if row is not None and row.deleted_at is None:
+            self._decide(tx, row)
+
+    @staticmethod
+    def _decide(tx: Connection, row: stacks.StoredStack | stacks.Identity) -> None:
+        """Store what a stack leaves, unless that is decided. Raises EntityNotFound if it is not being deleted."""
+        is_decided = forced_deletes.is_decided(tx, row.id)
+        if is_decided is None or row.action != Action.DELETE:
+            raise exception.EntityNotFound(entity='Forced delete', name=row.id)
+        if not is_decided:
+            forced_deletes.leave(tx, row.id, _left(tx, row))
+
+    def _remove(self, stack_id: str) -> None:
+        """Mark the rows of a stack as deleted, whatever an engine does with it."""
+        def remove(tx: Connection) -> stacks.Identity | None:
+            leases.lock(tx, stack_id)               # before the stack, as everywhere
+            row = stacks.identity(tx, stack_id)
+            if row is None or row.deleted_at is not None or row.action != Action.DELETE:
+                return None
+            below = stack_trees.descendants(tx, row.root_id, row.id)
+            forced_deletes.remove(tx, [row.id, *(each.id for each in below)], REMOVED, self._runtime.now())
+            return row
+
+        removed = self._database.retry(remove)
+        if removed is not None:
+            LOG.warning('Stack %s [%s] was removed by a forced delete; a call for it has not returned, or it cannot be '
+                        'read. Its credentials and the users inside it are left in Keystone.', removed.name, stack_id)
+
+    def _end(self, stack_id: str) -> None:
+        self._database.retry(lambda tx: forced_deletes.end(tx, stack_id))
 
 
 def _check_root(row: stacks.StoredStack) -> None:
@@ -124,21 +159,39 @@ def _check_root(row: stacks.StoredStack) -> None:
         raise exception.HTTPBadRequest(_('Only a root stack can be deleted by force or released: %s.') % row.root_id)
 
 
-def _left(tx: Connection, root: stacks.StoredStack) -> Iterator[Left]:
-    """Yield the objects of a tree that are not deleted. A statement for each stack of the tree, three with objects."""
-    paths = stack_trees.paths(root.id, stack_trees.descendants(tx, root.root_id, root.id))
+def _left(tx: Connection, root: stacks.StoredStack | stacks.Identity) -> Iterator[Left]:
+    """Yield the objects of a tree that are not deleted. A statement for each stack of the tree, two where a delete has
+    failed. Needs nothing that is encoded: that may be unreadable."""
+    below = stack_trees.descendants(tx, root.root_id, root.id)
+    paths, template_ids = stack_trees.paths(root.id, below), {each.id: each.template_id for each in (root, *below)}
     for stack_id, path in paths.items():
-        rows = [row for row in resources.light(tx, stack_id)
-                if row.exists and row.physical_id is not None and row.physical_id not in paths]
-        if rows:
-            found = stacks.get(tx, stack_id)
-            assert found is not None
-            stored = templates.show(tx, found.template_id)
-            mask = masking.of_documents(stored.document, stored.environment)
-            yield from (Left((*path, row.name), row.type, str(row.physical_id), mask.text(_why(row))) for row in rows)
+        rows = [row for row in resources.objects(tx, stack_id) if row.physical_id not in paths]
+        masked = _masked(tx, template_ids[stack_id]) if any(map(_has_failed, rows)) else _unknown
+        yield from (Left((*path, row.name), row.type, str(row.physical_id), _why(row, masked)) for row in rows)
 
 
-def _why(row: ResourceState) -> str:
-    if row.action is Action.DELETE and row.failed:
-        return str(row.reason)
+def _masked(tx: Connection, template_id: str) -> Callable[[str], str]:
+    """Return a function that masks the hidden values of a stack in a text. Without its template they are not known:
+    then the text is left out."""
+    try:
+        stored = templates.show(tx, template_id)
+        return masking.of_documents(stored.document, stored.environment).text
+    except exception.DatabaseUnavailable:
+        raise
+    except Exception as error:
+        LOG.info('Template %s cannot be read: %s', template_id, type(error).__name__)
+        return _unknown
+
+
+def _unknown(_reason: str) -> str:
+    return _('Its delete has failed.')
+
+
+def _has_failed(row: ResourceState) -> bool:
+    return row.action is Action.DELETE and row.failed
+
+
+def _why(row: ResourceState, masked: Callable[[str], str]) -> str:
+    if _has_failed(row):
+        return masked(str(row.reason))
     return _('Its delete was not over in time.') if row.action is Action.DELETE else _('Its delete did not begin.')
