@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from heatlite.common.backoff import backoff
 from heatlite.planning.states import Action
 from heatlite.planning.steps_under_way import StepState
+
+LONGEST_PAUSE = 300.0           # seconds, before the part by chance
 
 
 def attempts(state: StepState) -> int | None:
@@ -22,7 +25,8 @@ def is_left(state: StepState, limit: int) -> bool:
 
 
 def pause(attempt: int, random: Callable[[], float]) -> float:
-    """Return the seconds before retry number `attempt` (from 1): 2, 4, 8 ... with up to 2 more by chance.
+    """Return the seconds before retry number `attempt` (from 1): 2, 4, 8 ..., at most LONGEST_PAUSE, with up to 2 more
+    by chance.
 
     `random()`: from 0 to 1."""
-    return 2.0 ** attempt + 2 * random()
+    return backoff(attempt + 1, LONGEST_PAUSE) + 2 * random()

@@ -11,11 +11,11 @@ from tests.architecture import source
 
 PACKAGES = ('language', 'planning')
 ALLOWED = {
-    '__future__', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal', 'difflib',
-    'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
+    '__future__', 'bisect', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal',
+    'difflib', 'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
     'urllib.parse', 'weakref',
     'regex', 'yaml', 'yaql',
-    'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
+    'heatlite.common.backoff', 'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
     'heatlite.common.name_patterns',
     'heatlite.common.service_answers', 'heatlite.common.template_files', 'heatlite.common.template_format',

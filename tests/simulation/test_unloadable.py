@@ -7,7 +7,9 @@ import logging
 import pytest
 
 from heatlite.common import exception
+from heatlite.db import leases, signals, tables
 from heatlite.engine.reconcile import loading, unloadable
+from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_bad_signals import is_free
@@ -71,6 +73,69 @@ def test_an_engine_remembers_a_limited_number(removed, monkeypatch):
         del removed[:]
         for stack_id in stack_ids:
             done(cluster, stack_id, 'CHECK')
+
+
+def unreadable(cluster, stack_id):
+    """Nothing can be read of the stack's own row, and a signal waits for it."""
+    with cluster.database.writer() as tx:
+        signals.insert(tx, stack_id, 'r', {}, cluster.user.now())
+        tx.execute(tables.stack.update().where(tables.stack.c.id == stack_id).values(outputs='{"broken'))
+
+
+def holder(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return leases.owner(tx, stack_id)
+
+
+def test_one_whose_own_row_cannot_be_read_is_put_off_and_given_back(caplog):
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', TEMPLATE)
+        done(cluster, stack_id, 'CREATE')
+        assert cluster.universe.run(lambda: holder(cluster, stack_id) is None, limit=60.0)
+        unreadable(cluster, stack_id)
+        [(_runtime, service)] = cluster.engines
+        loader = service.controller._loader
+        for _turn in range(3):
+            assert cluster.universe.run(lambda: stack_id in loader._put_off_leases, limit=100.0)
+            assert holder(cluster, stack_id) is not None and not loader.loading
+            assert cluster.universe.run(lambda: holder(cluster, stack_id) is None, limit=100.0)
+        assert not any(each.exc_info for each in caplog.records)
+        with cluster.database.writer() as tx:
+            tx.execute(tables.stack.update().where(tables.stack.c.id == stack_id).values(outputs=None))
+        assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=100.0)
+        assert cluster.row(stack_id).status == 'COMPLETE'
+
+
+def test_one_that_was_tried_for_days_is_tried_again_each_minute(removed, caplog):
+    with Cluster(engines=1) as cluster:
+        stack_id = begun(cluster, removed)
+        [(_runtime, service)] = cluster.engines
+        service.controller._loader._unloadable._tries[stack_id] = 5000
+        del removed[1:]
+        wait(cluster, 600.0)
+        assert 6 <= len(removed) <= 14
+        assert not any(each.exc_info for each in caplog.records)
+        del removed[:]
+        done(cluster, stack_id, 'CHECK')
+
+
+def test_one_that_cannot_be_driven_is_put_off(removed, monkeypatch):
+    take_over, failed = SignalDispatcher.take_over, []
+
+    def fail_once(dispatcher):
+        failed.append(dispatcher)
+        if len(failed) == 1:
+            raise ValueError('a defect')
+        take_over(dispatcher)
+
+    with Cluster(engines=1) as cluster:
+        stack_id = begun(cluster, removed)
+        monkeypatch.setattr(SignalDispatcher, 'take_over', fail_once)
+        del removed[:]
+        done(cluster, stack_id, 'CHECK')
+        assert len(failed) == 2
+        [(_runtime, service)] = cluster.engines
+        assert cluster.universe.run(lambda: service.controller.is_idle, limit=60.0)
 
 
 def test_a_new_request_tries_at_once(removed):

@@ -163,12 +163,17 @@ class StackController:
         runner.is_idle = leased.row.status != Status.IN_PROGRESS
         self._runners.add(runner)
         self._capacity.add(leased)
-        self._timeouts.watch(runner)
-        self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
-        if taken_over:
-            if leased.unread is None:
-                runner.signal_dispatcher.take_over()
-            runner.wake()
+        try:
+            self._timeouts.watch(runner)
+            self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
+            if taken_over:
+                if leased.unread is None:
+                    runner.signal_dispatcher.take_over()
+                runner.wake()
+        except BaseException:                       # it is not driven: the loader puts it off, or a sweep finds it
+            runner.stop()
+            self._remove(runner)
+            raise
         self._runtime.spawn(runner.run)
 
     # --- leaving a stack --------------------------------------------------------------------------------
@@ -180,6 +185,10 @@ class StackController:
         if not runner.calls_done.is_set():
             self._former[stack_id] = runner
             self._runtime.spawn(self._forget, runner)
+        self._remove(runner)
+
+    def _remove(self, runner: Runner) -> None:
+        stack_id = runner.leased.id
         if self._runners.remove(runner):
             self._capacity.remove(stack_id)
             self._sinks.leave(stack_id)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, outages
+from heatlite.common import defects, exception, outages
 from heatlite.common.context import Subject, bind
 from heatlite.db import leases, signals, stacks
 from heatlite.db.leases import Lease
@@ -90,10 +90,21 @@ class StackLoader:
         self._loaders.run(lambda: self._load_guarded(lease))
 
     def _load_guarded(self, lease: Lease) -> None:
+        """Load a stack. It has one outcome: the stack is driven, or put off, or its lease is given back, unless that
+        was lost, or the stack was given up."""
         bind(None, Subject(lease.stack_id))         # until the stack is read, its request is not known
         self._runtime.serve(lease.stack_id)           # reading a definition may end the engine
         try:
             self._load(lease)
+            self._unloadable.loaded(lease.stack_id)
+        except LeaseLost:
+            LOG.debug('Stack %s has another owner', lease.stack_id)
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+            LOG.debug('Stack %s could not be loaded; another sweep will claim it', lease.stack_id)
+            self._give_back(lease)
+        except Exception as error:
+            self._put_off(lease, error)
         finally:
             self._runtime.serve(None)
             bind(None)
@@ -102,25 +113,13 @@ class StackLoader:
                 self._capacity.end_loading(lease.stack_id)
 
     def _load(self, lease: Lease) -> None:
-        try:
-            if not lease.is_new:                    # pending changes of this engine are written before reading
-                self._journal.begin(lease.stack_id, lease.epoch)
-            if lease.strikes and given_up_stacks.give_up(self._runtime, self._database, self._journal, lease,
-                                                         self._announce_given_up):
-                return
-            leased = loading.load(self._runtime, self._database, lease, self._registry.operator,
-                                  self._settings.retry_limit, self._known)
-        except LeaseLost:
+        if not lease.is_new:                        # pending changes of this engine are written before reading
+            self._journal.begin(lease.stack_id, lease.epoch)
+        if lease.strikes and given_up_stacks.give_up(self._runtime, self._database, self._journal, lease,
+                                                     self._announce_given_up):
             return
-        except exception.DatabaseUnavailable as error:
-            outages.away(outages.DATABASE, error)
-            LOG.debug('Stack %s could not be loaded; another sweep will claim it', lease.stack_id)
-            self._give_back(lease)
-            return
-        except Exception as error:
-            self._put_off(lease, error)
-            return
-        self._unloadable.loaded(lease.stack_id)
+        leased = loading.load(self._runtime, self._database, lease, self._registry.operator,
+                              self._settings.retry_limit, self._known)
         if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
             self._forget_signals(lease)
             return
@@ -149,10 +148,7 @@ class StackLoader:
 
     def _put_off(self, lease: Lease, error: Exception) -> None:
         """Keep a stack that cannot be loaded for a while, and then leave it to any engine."""
-        try:
-            pause = self._unloadable.failed(lease, error)
-        except exception.DatabaseUnavailable:
-            pause = 0.0
+        pause = self._unloadable.failed(lease, error)
         if pause is None:
             return
 
@@ -185,3 +181,5 @@ class StackLoader:
             self._database.retry(release)
         except exception.DatabaseUnavailable:
             LOG.warning('The lease of stack %s was not given back; it runs out by itself', lease.stack_id)
+        except Exception as error:                  # a later sweep takes it as one that nothing drives
+            defects.log(LOG, error, 'The lease of stack %s was not given back', lease.stack_id)

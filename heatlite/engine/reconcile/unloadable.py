@@ -10,13 +10,14 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 
-from heatlite.common import defects
+from heatlite.common import defects, exception
+from heatlite.common.backoff import backoff
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored, Superseded
+from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.reconcile import given_up_stacks
 from heatlite.planning.states import Change, StackChange, Status
 from heatlite.planning.timeouts import action_seconds
@@ -47,16 +48,20 @@ class Unloadable:
 
     def failed(self, lease: Lease, error: Exception) -> float | None:
         """Note that a stack cannot be loaded. Return the seconds to wait before it is tried again; None: it has no
-        lease any more, as it was given up. Raises DatabaseUnavailable."""
+        lease any more, as it was given up."""
         stack_id = lease.stack_id
         tries = self._count(stack_id)
         if tries == 1:
             LOG.warning('Stack %s cannot be loaded, and is tried again from time to time: %s: %s', stack_id,
                         type(error).__name__, error, exc_info=error if defects.is_defect(error) else None)
         try:
-            return None if self._is_ended(lease, error, tries) else min(2.0 ** (tries - 1), LONGEST_PAUSE)
-        except (LeaseLost, NotStored, Superseded):
-            return 0.0                              # a newer request or another owner tries by itself
+            is_ended = self._is_ended(lease, error)
+        except (LeaseLost, Superseded, exception.DatabaseUnavailable):
+            return 0.0                              # a newer request, or another owner, tries by itself
+        except Exception as second:                 # its own row cannot be read, perhaps
+            defects.log(LOG, second, 'The reason of stack %s, which cannot be loaded, was not stored', stack_id)
+            is_ended = False
+        return None if is_ended else backoff(tries, LONGEST_PAUSE)
 
     def _count(self, stack_id: str) -> int:
         """Count a try of a stack and return the number. Beyond MOST_REMEMBERED stacks, forget the one whose last try is
@@ -67,7 +72,7 @@ class Unloadable:
         self._tries[stack_id] = tries
         return tries
 
-    def _is_ended(self, lease: Lease, error: Exception, tries: int) -> bool:
+    def _is_ended(self, lease: Lease, error: Exception) -> bool:
         """Whether the time of the action was over, and the stack is FAILED now. Else its reason says what it waits
         for."""
         with self._database.reader() as tx:
