@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
+import greenlet
 import pytest
 import sqlalchemy as sa
 from keystoneauth1 import exceptions as services
 from oslo_config import cfg
+from oslo_db import exception as db_exception
 
 from heatlite.common import allowance, crypt, exception
 from heatlite.common.context import RequestContext
@@ -672,6 +674,58 @@ def test_an_update_with_a_wrong_template_leaves_no_trust(cluster, keystone):
         **HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'unknown': 1}}}}),
         [exception.StackValidationFailed])
     assert list(keystone.trusts.values()) == ['ann']
+
+
+ERRORS = {'defect': TypeError('a defect'), 'database': db_exception.DBError(Exception('an unknown error')),
+          'killed': greenlet.GreenletExit()}
+
+
+@pytest.fixture(params=ERRORS)
+def broken_insert(request):
+    """An insert of credentials ends with that error."""
+    def fail(_connection, _cursor, statement, *_more):
+        if statement.startswith('INSERT INTO credentials'):
+            raise ERRORS[request.param]
+
+    sa.event.listen(sa.Engine, 'before_cursor_execute', fail)
+    yield
+    sa.event.remove(sa.Engine, 'before_cursor_execute', fail)
+
+
+def failed(cluster):
+    """Requests a stack; returns the error, which is no refusal."""
+    (runtime, service), = cluster.engines
+    document, files = template('ann')
+    ended = []
+
+    def request():
+        try:
+            service.endpoint.handle(cluster.context, messages.CreateStack(
+                stack_name='s', template=document, environment={}, files=files))
+        except BaseException as error:
+            ended.append(error)
+
+    runtime.spawn(request)
+    assert cluster.universe.run(lambda: bool(ended))
+    return ended[0]
+
+
+def test_a_request_with_an_internal_error_leaves_no_trust(keystone, broken_insert):
+    with Cluster(engines=1) as cluster:
+        assert failed(cluster) in ERRORS.values()
+        assert not keystone.trusts and not stored(cluster) and next(keystone.numbers) == 2
+
+
+def test_a_request_with_an_internal_error_after_its_commit_leaves_its_trust(keystone, monkeypatch):
+    with Cluster(engines=1) as cluster:
+        (_runtime, service), = cluster.engines
+
+        def adopt(_leased):
+            raise ERRORS['defect']
+
+        monkeypatch.setattr(service.controller, 'adopt', adopt)
+        assert failed(cluster) is ERRORS['defect']
+        assert list(keystone.trusts.values()) == stored(cluster) == ['ann']
 
 
 def late(cluster, message):

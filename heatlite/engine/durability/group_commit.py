@@ -93,6 +93,8 @@ class GroupCommit(Generic[T]):
             self._waiting.remove(request)
         elif request.leads:
             self._next()
+        else:
+            commits.begin()                         # another thread stores it
 
     def _lead(self, first: _Request[T]) -> T:
         """Commit the first request that waited with all that wait now, and wake them. Return its answer."""

@@ -17,7 +17,7 @@ from typing import Unpack
 from keystoneauth1 import exceptions as services
 from oslo_config import cfg
 
-from heatlite.common import allowance, crypt, exception
+from heatlite.common import allowance, commits, crypt, exception
 from heatlite.common.context import RequestContext, StoredContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -124,12 +124,14 @@ class Authority:
 
     @contextmanager
     def unless_refused(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> Iterator[None]:
-        """Delete the trusts of `new_credentials`, which the block stores, if it raises or is past the deadline: nothing
-        would know them. After an outage of the database they may be stored. `context`: of the request."""
+        """Delete the trusts of `new_credentials`, which the block stores, if it raises, is killed or is past the
+        deadline: nothing would know them. They may be stored if the database was away at a commit, or if the block came
+        to one and then had an error that refuses no request. `context`: of the request."""
+        before = commits.begun()
         try:
             yield
-        except (exception.HeatException, services.ClientException, allowance.DeadlinePassed) as error:
-            if isinstance(error, Busy | Contention) or not isinstance(error, exception.DatabaseUnavailable):
+        except BaseException as error:
+            if _is_refusal(error) or commits.begun() == before:
                 self.give_up_unstored(context, new_credentials)
             raise
 
@@ -177,6 +179,13 @@ class Authority:
             raise exception.MissingCredentialError(required='X-Auth-Key')
         method, secret = crypt.encrypt(context.password)
         return replace(stored_credentials, password=secret, method=method)
+
+
+def _is_refusal(error: BaseException) -> bool:
+    """Whether nothing is stored of a request that ends with this error."""
+    if isinstance(error, exception.DatabaseUnavailable):
+        return isinstance(error, Busy | Contention)
+    return isinstance(error, exception.HeatException | services.ClientException | allowance.DeadlinePassed)
 
 
 def _is_of_token(stored: Credentials, context: RequestContext) -> bool:
