@@ -11,6 +11,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import Protocol, TypeVar
 
@@ -141,6 +142,19 @@ def blocking(seconds: float, function: Callable[..., T], *arguments: object) -> 
 
     threading.Thread(target=call, daemon=True).start()
     return outcome.result(seconds)
+
+
+def limited(seconds: float) -> AbstractContextManager[object]:
+    """Raise TimeoutError in the block after so many seconds, where it waits, in a green process.
+
+    There the time-out of a socket is that of each wait, so that a peer which sends byte by byte is never late; for
+    threads of the system it is that of a whole call, such as a TLS handshake.
+    """
+    if is_cooperative():
+        from eventlet import timeout
+        limit: AbstractContextManager[object] = timeout.Timeout(seconds, TimeoutError('the time is over'))
+        return limit
+    return nullcontext()
 
 
 _current: Runtime | None = None

@@ -11,7 +11,6 @@ import base64
 import errno
 import gzip
 import http.client
-import io
 import os
 import socket
 import ssl
@@ -19,18 +18,16 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from functools import partial
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import addresses, allowance, exception, options, runtime, template_format
+from heatlite.common import addresses, allowance, exception, options, runtime, template_format, turns
+from heatlite.common.http_answers import BoundedAnswer, TimedSource
 from heatlite.common.i18n import _
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 LOG = log.getLogger(__name__)
 DEFAULT_SIZE = 524288                       # bytes
@@ -103,7 +100,7 @@ def ask(url: str, body: bytes, timeout: float, limit: int) -> bytes:
 
 @contextmanager
 def _posted(url: str, body: bytes, timeout: float, content_type: str,
-            is_trusted: bool = False) -> Iterator[http.client.HTTPResponse]:
+            is_trusted: bool = False) -> Iterator[BoundedAnswer]:
     """Yield the answer to `body`. Errors of the block, too, become URLFetchError."""
     deadline = time.monotonic() + timeout
     try:
@@ -113,7 +110,8 @@ def _posted(url: str, body: bytes, timeout: float, content_type: str,
         with _reach(parts, deadline, is_trusted) as connection:
             connection.request('POST', _target(parts), body, {
                 'Content-Type': content_type, 'Connection': 'close', **_credentials(parts)})
-            yield connection.getresponse()
+            with _answered(connection, deadline) as answer:
+                yield answer
     except (_Broken, OSError, ValueError, EOFError, zlib.error, http.client.HTTPException) as error:
         why = str(error) if isinstance(error, _Broken) else type(error).__name__
         raise URLFetchError(_('%(url)s was not reached: %(why)s') % {'url': shown(url), 'why': why}) from None
@@ -191,12 +189,12 @@ def _ask(parts: SplitResult, limit: int, deadline: float) -> bytes | str:
     with _reach(parts, deadline) as connection:
         connection.request('GET', _target(parts), headers={
             'Accept': '*/*', 'Accept-Encoding': 'identity', 'Connection': 'close', **_credentials(parts)})
-        answer = connection.getresponse()
-        if answer.status in _MOVED and answer.headers['Location']:
-            return str(answer.headers['Location'])
-        if answer.status != 200:
-            raise _Broken(f'the answer is {answer.status}')
-        return _content(answer, limit)
+        with _answered(connection, deadline) as answer:
+            if answer.status in _MOVED and answer.headers['Location']:
+                return str(answer.headers['Location'])
+            if answer.status != 200:
+                raise _Broken(f'the answer is {answer.status}')
+            return _content(answer, limit)
 
 
 @contextmanager
@@ -206,15 +204,25 @@ def _reach(parts: SplitResult, deadline: float, is_trusted: bool = False) -> Ite
     secure = parts.scheme == 'https'
     port = parts.port or (443 if secure else 80)
     connection = http.client.HTTPConnection(parts.hostname, port)
-    wrapped = _connect(parts.hostname, port, deadline, is_trusted)
-    try:
-        if secure:
+    with runtime.limited(_left(deadline)):
+        wrapped = _connect(parts.hostname, port, deadline, is_trusted)
+        try:
             wrapped.settimeout(_left(deadline))
-            wrapped = _context().wrap_socket(wrapped, server_hostname=parts.hostname)
-        connection.sock = _Timed(wrapped, deadline)
-        yield connection
-    finally:
-        wrapped.close()
+            if secure:
+                wrapped = _context().wrap_socket(wrapped, server_hostname=parts.hostname)
+                wrapped.settimeout(_left(deadline))
+            connection.sock = wrapped
+            yield connection
+        finally:
+            wrapped.close()
+
+
+@contextmanager
+def _answered(connection: http.client.HTTPConnection, deadline: float) -> Iterator[BoundedAnswer]:
+    """Yield the answer to the request that was sent, after its headers."""
+    with closing(BoundedAnswer(connection.sock, opened=partial(TimedSource, until=deadline))) as answer:
+        answer.begin()
+        yield answer
 
 
 def _target(parts: SplitResult) -> str:
@@ -228,17 +236,19 @@ def _credentials(parts: SplitResult) -> dict[str, str]:
     return {'Authorization': 'Basic ' + base64.b64encode(pair.encode()).decode('ascii')}
 
 
-def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
+def _content(answer: BoundedAnswer, limit: int) -> bytes:
     """Return the unpacked content: a small answer may be a very long document."""
     coding = (answer.headers['Content-Encoding'] or 'identity').strip().lower()
-    source: http.client.HTTPResponse | gzip.GzipFile = answer
+    source: BoundedAnswer | gzip.GzipFile = answer
     if coding in ('gzip', 'x-gzip'):
         source = gzip.GzipFile(fileobj=answer)
     elif coding != 'identity':
         raise _Broken('the answer is packed in an unknown way')
     found = bytearray()
-    while len(found) <= limit and (piece := source.read(min(_PIECE, limit + 1 - len(found)))):
-        found += piece
+    with answer.content_of(limit):
+        while len(found) <= limit and (piece := source.read(min(_PIECE, limit + 1 - len(found)))):
+            turns.spend(turns.EVERY)
+            found += piece
     if len(found) <= limit and answer.length:
         raise _Broken('the document ends early')
     return bytes(found)
@@ -299,37 +309,3 @@ def _left(deadline: float) -> float:
     if left <= 0:
         raise TimeoutError('the time is over')
     return left
-
-
-class _Timed:
-    """A socket for http.client with one deadline for all of its waiting. Its owner closes it."""
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Reader(self))
-
-    def receive(self, buffer: WriteableBuffer) -> int:
-        self._sock.settimeout(_left(self._deadline))
-        return self._sock.recv_into(buffer)
-
-    def sendall(self, data: bytes) -> None:
-        self._sock.settimeout(_left(self._deadline))
-        self._sock.sendall(data)
-
-    def close(self) -> None:
-        pass
-
-
-class _Reader(io.RawIOBase):
-    def __init__(self, source: _Timed) -> None:
-        super().__init__()
-        self._source = source
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        return self._source.receive(buffer)

@@ -2,13 +2,11 @@
 
 The libraries read an answer of any length into memory, and wait as long as each byte arrives in time: of the status, of
 interim answers, of the headers and of the body. The time is that of the connection, so that it bounds all of these; the
-size is that of the body, because the library bounds the headers.
+size is that of the body, and `http_answers` bounds what surrounds it.
 """
 
 from __future__ import annotations
 
-import http.client
-import io
 import socket
 import time
 from collections.abc import Iterator
@@ -22,6 +20,7 @@ from urllib3 import exceptions as transport
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
+from heatlite.common import http_answers, turns
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -35,59 +34,53 @@ class AnswerRefused(requests.exceptions.ConnectionError):
     """The answer of a service is too long or takes too long: for callers, a connection that has failed."""
 
 
-class _Answer(http.client.HTTPResponse):
+class _Answer(http_answers.BoundedAnswer):
     """An answer that must have arrived within `[clients] max_answer_time` after its request was sent."""
+
+    source: _Source
 
     def __init__(self, sock: socket.socket, debuglevel: int = 0, method: str | None = None,
                  url: str | None = None) -> None:
-        super().__init__(sock, debuglevel, method, url)
-        self.fp.close()
-        self._source = _Source(sock, cfg.CONF.clients.max_answer_time)
-        self.fp = io.BufferedReader(self._source)
+        super().__init__(sock, debuglevel, method, url, opened=_Source)
 
     def lift(self) -> None:
         """End the bound: the caller reads the body at its own pace."""
-        self._source.lift()
+        self.source.lift()
 
 
-class _Source(io.RawIOBase):
-    """The bytes of a socket until `seconds` from now. A read waits no longer than the socket's own timeout, too."""
+class _Source(http_answers.AnswerSource):
+    """The bytes of a socket for so many seconds. A read waits no longer than the socket's own timeout, too."""
 
-    def __init__(self, sock: socket.socket, seconds: float) -> None:
-        super().__init__()
-        self._socket, self._bytes = sock, sock.makefile('rb', buffering=0)
-        self._seconds, self._patience = seconds, sock.gettimeout()
-        self._due: float | None = time.monotonic() + seconds
+    def __init__(self, sock: socket.socket) -> None:
+        super().__init__(sock)
+        self._seconds, self._patience = cfg.CONF.clients.max_answer_time, sock.gettimeout()
+        self._due: float | None = time.monotonic() + self._seconds
 
     def lift(self) -> None:
         self._due = None
         self._socket.settimeout(self._patience)
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int | None:
+    def receive(self, buffer: WriteableBuffer) -> int | None:
         if self._due is None:
-            return self._bytes.readinto(buffer)
+            return super().receive(buffer)
         left = self._due - time.monotonic()
         if left <= 0:
-            raise self._refusal()
+            raise self._lateness()
         if self._patience is not None and self._patience <= left:
             self._socket.settimeout(self._patience)
-            return self._bytes.readinto(buffer)
+            return super().receive(buffer)
         self._socket.settimeout(left)
         try:
-            return self._bytes.readinto(buffer)
+            return super().receive(buffer)
         except TimeoutError:
-            raise self._refusal() from None
+            raise self._lateness() from None
 
-    def close(self) -> None:
-        self._bytes.close()
-        super().close()
-
-    def _refusal(self) -> AnswerRefused:
+    def _lateness(self) -> AnswerRefused:
         return AnswerRefused(_('The answer takes longer than %d seconds (option [clients] max_answer_time).')
                              % self._seconds)
+
+    def refusal(self) -> AnswerRefused:
+        return AnswerRefused(_('The answer has too many bytes around its content.'))
 
 
 class Plain(HTTPConnection):
@@ -130,8 +123,9 @@ def read(response: requests.Response, *, stream: bool = False, **_of_the_request
         return
     limit, found = cfg.CONF.clients.max_answer_size, bytearray()
     try:
-        with _translated():
-            while piece := response.raw.read1(PIECE, decode_content=True):
+        with _translated(), response.raw._original_response.content_of(limit):
+            while piece := response.raw.read(PIECE, decode_content=True):
+                turns.spend(turns.EVERY)
                 found += piece
                 if len(found) > limit:
                     raise AnswerRefused(_('The answer is longer than %d bytes (option [clients] max_answer_size).')

@@ -11,10 +11,11 @@ import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
+from oslo_config import cfg
 from urllib3 import exceptions
 from urllib3.connection import HTTPConnection
 
-from heatlite.common import urlfetch
+from heatlite.common import runtime, urlfetch
 from heatlite.engine.clients import bounded
 
 if TYPE_CHECKING:
@@ -25,16 +26,22 @@ USUAL_TIMEOUT = 60.0                        # seconds, for a request that has no
 
 
 class _Guarded(HTTPConnection):
-    """A connection that opens its socket to permitted addresses only."""
+    """A connection that opens its socket to permitted addresses only, and within its time-out, with TLS."""
+
+    def connect(self) -> None:
+        with runtime.limited(self._seconds()):
+            super().connect()
 
     def _new_conn(self) -> socket.socket:
-        seconds = self.timeout if isinstance(self.timeout, int | float) else USUAL_TIMEOUT
         try:
-            return urlfetch.connected(self.host.strip('[]'), self.port or self.default_port, seconds)
+            return urlfetch.connected(self.host.strip('[]'), self.port or self.default_port, self._seconds())
         except TimeoutError as error:
             raise exceptions.ConnectTimeoutError(self, str(error)) from None
         except OSError as error:
             raise exceptions.NewConnectionError(self, str(error)) from None
+
+    def _seconds(self) -> float:
+        return self.timeout if isinstance(self.timeout, int | float) else USUAL_TIMEOUT
 
 
 class _Plain(_Guarded, bounded.Plain):
@@ -53,4 +60,5 @@ class GuardedAdapter(bounded.Adapter):
     def send(self, request: PreparedRequest, stream: bool = False, timeout: Timeout = None, verify: bool | str = True,
              cert: str | tuple[str, str] | None = None,
              proxies: Mapping[str, str] | None = None) -> Response:
-        return super().send(request, stream, timeout, verify, cert, proxies=None)
+        with runtime.limited(cfg.CONF.clients.max_answer_time):         # also if the server reads byte by byte
+            return super().send(request, stream, timeout, verify, cert, proxies=None)
