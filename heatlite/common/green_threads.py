@@ -10,7 +10,9 @@ import functools
 import os
 import random
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 import eventlet
@@ -80,7 +82,7 @@ class Rounds:
         now = time.monotonic()
         if owners:
             self._note(owners, now)
-        if now - self._began < self._length(now, owners) or not self._may_wait():
+        if now - self._began < self._length(now, owners) or not self.may_wait():
             return
         waiter = _Waiter(greenlet.getcurrent())
         self._waiting.put(waiter, *(('of stacks', *owners) if owners else OTHERS))
@@ -111,7 +113,8 @@ class Rounds:
             return RUN_SECONDS
         return RUN_SECONDS_BESIDE
 
-    def _may_wait(self) -> bool:
+    def may_wait(self) -> bool:
+        """Whether this is a green thread of the thread of the system that has the rounds."""
         return self._identify() == self._thread and greenlet.getcurrent() is not hubs.get_hub().greenlet
 
     def _plan(self) -> None:
@@ -178,6 +181,59 @@ class GreenFlag:
             if not waiter.is_released:
                 self._waiters.remove(waiter)
         return waiter.is_released or self._set
+
+
+class _Outside:
+    """Calls that threads of the system leave for the event loop of the thread that made this."""
+
+    def __init__(self) -> None:
+        self._calls: deque[Callable[[], None]] = deque()
+        self._reading, self._writing = patcher.original('socket').socketpair()
+        for end in (self._reading, self._writing):
+            end.setblocking(False)
+        eventlet.spawn_n(self._listen)
+
+    def call(self, function: Callable[[], None]) -> None:
+        self._calls.append(function)
+        with suppress(BlockingIOError):         # it is full of bytes that have the same effect
+            self._writing.send(b'.')
+
+    def _listen(self) -> None:
+        while True:
+            hubs.trampoline(self._reading, read=True)
+            self._reading.recv(4096)
+            while self._calls:
+                self._calls.popleft()()
+
+
+@functools.cache
+def _outside() -> _Outside:
+    return _Outside()
+
+
+os.register_at_fork(after_in_child=_outside.cache_clear)        # the sockets are those of the parent process
+
+
+class _OutsideFlag(GreenFlag):
+    """A flag that threads of the system set."""
+
+    __slots__ = ('_outside',)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._outside = _outside()
+
+    def set(self) -> None:
+        self._outside.call(super().set)
+
+
+def outside_flag() -> Flag:
+    """Return a flag that threads of the system set. In the event loop, and in other threads of the system than the
+    first, its `wait` blocks the thread."""
+    if _rounds().may_wait():
+        return _OutsideFlag()
+    event: Flag = patcher.original('threading').Event()
+    return event
 
 
 class _Interruption:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import gc
 import os
+import socket
+import sys
 import threading
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
-from typing import Protocol, TypeVar
+from types import ModuleType
+from typing import Protocol
 
 EPOCH = datetime(1970, 1, 1)
 # How many new objects there are before garbage is looked for among them; how many of these collections there are before
@@ -21,8 +24,6 @@ EPOCH = datetime(1970, 1, 1)
 # until a quarter as many wait for it as it left the last time. In services what the second kind leaves is looked at
 # only when memory is given back (`common.memory`). To free 10 000 objects holds up all threads for 10 to 40 ms.
 COLLECT_AFTER = 3_000, 9, 60
-
-T = TypeVar('T')
 
 
 class Thread(Protocol):
@@ -95,11 +96,14 @@ def patch() -> None:
     omit_advice()
     warnings.filterwarnings('ignore', category=DeprecationWarning)      # for developers of libraries, not operators
     # The system's resolver handles /etc/hosts and IPv6 as operators expect; eventlet's costs 0.1 s to import.
-    os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
+    os.environ['EVENTLET_NO_GREENDNS'] = 'yes'
     import eventlet
+    from eventlet.green import socket as green_socket
     eventlet.monkey_patch(psycopg=False)        # that imports the driver; `db.connection` does it where it is used
-    from heatlite.common import green_threads
+    from heatlite.common import green_threads, host_lookups
     green_threads.share()
+    for module in (socket, green_socket):
+        vars(module)['getaddrinfo'] = host_lookups.getaddrinfo
 
 
 def collect_rarely() -> None:
@@ -116,32 +120,25 @@ def omit_advice() -> None:
 def is_cooperative() -> bool:
     """Whether other green threads run while one waits in the standard library: in all our programs, but not within a
     server that has threads of the system for requests."""
-    from eventlet import patcher
-    found: bool = patcher.is_monkey_patched('socket')
-    return found
+    patcher = sys.modules.get('eventlet.patcher')
+    return patcher is not None and bool(patcher.is_monkey_patched('socket'))
 
 
-def blocking(seconds: float, function: Callable[..., T], *arguments: object) -> T:
-    """Return the result of a call that would block every green thread, such as one to the system's resolver.
-
-    It runs in an OS thread. Raises TimeoutError after `seconds`; the thread then lasts until the call ends.
-    """
+def system_threading() -> ModuleType:
+    """Return the module `threading` whose threads and locks are those of the system, also in a green process."""
     if is_cooperative():
-        from eventlet import timeout, tpool
-        with timeout.Timeout(seconds, TimeoutError('the time is over')):
-            found: T = tpool.execute(function, *arguments)
-            return found
-    from concurrent import futures
-    outcome: futures.Future[T] = futures.Future()
+        from eventlet import patcher
+        found: ModuleType = patcher.original('threading')
+        return found
+    return threading
 
-    def call() -> None:
-        try:
-            outcome.set_result(function(*arguments))
-        except Exception as error:
-            outcome.set_exception(error)
 
-    threading.Thread(target=call, daemon=True).start()
-    return outcome.result(seconds)
+def outside_flag() -> Flag:
+    """Return a flag that any thread of the system may set, and for which this thread waits."""
+    if is_cooperative():
+        from heatlite.common import green_threads
+        return green_threads.outside_flag()
+    return threading.Event()
 
 
 def limited(seconds: float) -> AbstractContextManager[object]:

@@ -60,6 +60,11 @@ def begin(project_id: str | None, root_id: str | None = None) -> None:
         _turn(*owners)
 
 
+def owners() -> tuple[str, ...]:
+    """Return the owners of what this green thread computes: project and root stack, or nothing."""
+    return _owners.get()
+
+
 def forget() -> None:
     """Let what this green thread computes from now on be of no known owner: it may be used for another caller."""
     _owners.set(())

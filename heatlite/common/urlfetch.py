@@ -1,7 +1,7 @@
 """Fetches documents by URL, and posts to URLs: of bounded size, in bounded time, only from where the operator allows.
 
-A host name is resolved once, its addresses are checked, and the connection goes to a checked one: a later change of the
-name's addresses has no effect (DNS rebinding). Proxies of the environment are not used: they would resolve again.
+A host name is looked up, its addresses are checked, and the connection goes to a checked one: a later change of the
+name's addresses has no effect (DNS rebinding). Proxies of the environment are not used: they would look it up again.
 Errors name the URL without credentials and query, and never quote what was fetched.
 """
 
@@ -19,15 +19,26 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
+from functools import cache, partial
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
 from oslo_config import cfg
+from oslo_context import context
 from oslo_log import log
 
-from heatlite.common import addresses, allowance, exception, options, runtime, template_format, turns
+from heatlite.common import (
+    addresses,
+    allowance,
+    exception,
+    host_lookups,
+    options,
+    runtime,
+    template_format,
+    turns,
+)
 from heatlite.common.http_answers import BoundedAnswer, TimedSource
 from heatlite.common.i18n import _
+from heatlite.common.os_threads import ThreadPool
 
 LOG = log.getLogger(__name__)
 DEFAULT_SIZE = 524288                       # bytes
@@ -151,9 +162,15 @@ def _read_file(url: str, limit: int, seconds: float) -> bytes:
         raise URLFetchError(_('Failed to retrieve template: a URL of a file is file:// and the absolute path, without '
                               'the signs % ? and #'))
     try:
-        return runtime.blocking(seconds, _content_of_file, parts.path, limit)
+        return _files().call(seconds, _content_of_file, parts.path, limit)
     except (OSError, ValueError) as error:
         raise URLFetchError(_('Failed to retrieve template: %s') % error) from None
+
+
+@cache
+def _files() -> ThreadPool[bytes]:
+    """Threads for files of operators; what users write uses others."""
+    return ThreadPool(8, 8)
 
 
 def _content_of_file(path: str, limit: int) -> bytes:
@@ -264,19 +281,18 @@ def connected(host: str, port: int, seconds: float) -> socket.socket:
     """
     try:
         return _connect(host, port, time.monotonic() + seconds, is_trusted=False)
-    except (_Broken, socket.gaierror) as error:
+    except (_Broken, socket.gaierror, UnicodeError) as error:       # the last: no such name can exist
         LOG.info('No connection to %s: %s', host, error)
         raise OSError('the host cannot be reached') from None
 
 
 def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.socket:
     is_permitted = (lambda address: True) if is_trusted else _permission(host)
-    broken: Exception = _Broken('the name has no address')
-    found = runtime.blocking(_left(deadline), socket.getaddrinfo, host, port, 0, socket.SOCK_STREAM)
-    for family, kind, protocol, _name, address in found:
-        if not is_permitted(str(address[0])):
-            broken = _Broken('its address is in template_fetch_deny')
-            continue
+    lookups = host_lookups.of_services() if is_trusted else host_lookups.of_users()
+    found = lookups.addresses(host, port, kind=socket.SOCK_STREAM, seconds=_left(deadline), owner=_owner())
+    permitted = [each for each in found if is_permitted(str(each[4][0]))]
+    broken: Exception = _Broken('its address is in template_fetch_deny' if found else 'the name has no address')
+    for family, kind, protocol, _name, address in permitted:
         made = socket.socket(family, kind, protocol)
         try:
             made.settimeout(_left(deadline))
@@ -286,6 +302,11 @@ def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.
             made.close()
             broken = error
     raise broken
+
+
+def _owner() -> str:
+    """Whose look-up it is: the project of the request, or that for which this thread works."""
+    return getattr(context.get_current(), 'project_id', None) or next(iter(turns.owners()), '')
 
 
 def _permission(host: str) -> Callable[[str], bool]:

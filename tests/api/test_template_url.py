@@ -1,6 +1,7 @@
 """Templates by URL, from a real server that may be hostile: bounded in size and time, only from where it is allowed,
 and nothing of what was fetched, nor a secret of the URL, in any error or log line."""
 
+import _socket
 import contextlib
 import gzip
 import logging
@@ -18,6 +19,7 @@ from heatlite.common import addresses, exception, urlfetch
 from heatlite.common import config as _config  # noqa: F401 - declares the limits of fetching
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
+from tests.silent_names import Resolver
 
 TEMPLATE = 'heat_template_version: 2018-08-31\n'
 SECRET = 'CANARY'
@@ -179,10 +181,10 @@ def test_what_is_not_asked_unless_it_is_allowed(url, host):
 
 def test_a_name_that_stands_for_something_else_a_moment_later(url, allowed, monkeypatch):
     """The resolver of the attacker: first an address that may be asked, then one that may not."""
-    answers, real = ['127.0.0.1', '127.0.0.9'], socket.getaddrinfo
-    monkeypatch.setattr(socket, 'getaddrinfo', lambda host, *more: real(answers.pop(0), *more))
+    resolver = Resolver(['127.0.0.1'])
+    monkeypatch.setattr(_socket, 'getaddrinfo', resolver)
     assert urlfetch.get(f'http://rebinding.example:{url.rsplit(":", 1)[1]}/template') == TEMPLATE
-    assert answers == ['127.0.0.9']
+    assert resolver.asked == {'rebinding.example': 1}
 
 
 @pytest.mark.parametrize('texts, address, name, found', [

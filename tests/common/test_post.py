@@ -1,8 +1,8 @@
 """Requests to URLs of users: what is sent, what counts as an answer, what is never asked."""
 
+import _socket
 import contextlib
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -12,6 +12,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.common import config, urlfetch
+from tests.silent_names import Resolver
 from tests.system.processes import free_port
 
 
@@ -101,22 +102,22 @@ def test_what_is_no_address(allowed, wrong):
 def test_a_name_that_nobody_resolves_takes_no_longer_than_the_rest(monkeypatch, ask):
     """The system's resolver has time-outs of its own, which are longer."""
     config.register(cfg.CONF)
-    ended = threading.Event()
-    monkeypatch.setattr(socket, 'getaddrinfo', lambda *what: ended.wait())
+    resolver = Resolver(found=())
+    monkeypatch.setattr(_socket, 'getaddrinfo', resolver)
     try:
         with pytest.raises(urlfetch.URLFetchError):
-            ask('http://policies.example/')
+            ask('http://silent.policies.example/')
     finally:
-        ended.set()
+        resolver.is_answering = True
 
 
 def test_a_blocking_call_is_given_up_by_cooperative_threads():
     """In a process of its own: the library's threads replace those of Python."""
-    script = ('from heatlite.common import runtime; runtime.patch()\n'
+    script = ('from heatlite.common import os_threads, runtime; runtime.patch()\n'
               'from eventlet import patcher\n'
-              'ended = patcher.original("threading").Event()\n'
-              'assert runtime.blocking(9.0, int, "7") == 7\n'
-              'try: runtime.blocking(0.05, ended.wait)\n'
+              'ended, pool = patcher.original("threading").Event(), os_threads.ThreadPool(2, 2)\n'
+              'assert pool.call(9.0, int, "7") == 7\n'
+              'try: pool.call(0.05, ended.wait)\n'
               'except TimeoutError: print("given up")\n'
               'ended.set()\n')
     found = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, check=True, timeout=60)

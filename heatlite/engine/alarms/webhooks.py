@@ -14,7 +14,7 @@ from typing import Final
 from oslo_log import log
 from sqlalchemy import Connection
 
-from heatlite.common import exception, outages, urlfetch
+from heatlite.common import exception, outages, turns, urlfetch
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import alarms, codec, metrics
@@ -71,6 +71,7 @@ class Webhooks:
         self._pool.stop()
 
     def _deliver(self, lease: Lease, webhook: Webhook) -> None:
+        turns.begin(webhook.project_id)
         try:
             self._may_act(lease)
             why_not = self._send(webhook)

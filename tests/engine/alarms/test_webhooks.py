@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from heatlite.common import turns
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db.alarms import Webhook
 from heatlite.db.connection import Database
@@ -49,3 +50,22 @@ def test_a_project_with_slow_receivers_leaves_room_for_others() -> None:
     assert len(posted) == OF_PROJECT + 1
     runtime.sleep(0)
     assert sender.busy() == []
+
+
+def test_a_request_is_work_of_its_project() -> None:
+    """Which has a share of the threads that look up names of hosts."""
+    runtime, owners = GreenRuntime(), []
+
+    def post(url: str, body: bytes) -> int:
+        owners.append(turns.owners()[0])
+        return 200
+
+    turns.use(lambda *_owners: None)
+    try:
+        sender = Webhooks(runtime, cast('Database', Outcomes()), post, lambda lease: None)
+        sender.send(Lease('shard', 'e1', 1), [request(number, f'p{number}') for number in range(3)])
+        while len(owners) < 3:
+            runtime.sleep(0)
+    finally:
+        turns.use(None)
+    assert sorted(owners) == ['p0', 'p1', 'p2']

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from heatlite.common import exception, runtime
+from heatlite.common import exception
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.engine.requests import plan_policies
 from heatlite.engine.requests.plan_policies import PlanPolicies, PolicySettings
@@ -186,7 +186,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server():
-    runtime.blocking(30.0, str)                     # what it imports takes longer than some of the bounds here
     found = Server()
     threading.Thread(target=found.serve_forever, args=(0.01,), daemon=True).start()
     yield found
