@@ -3,11 +3,13 @@
 The PostgreSQL library tries the hosts of a URL in turn, and leaves one that says nothing after `connect_timeout`. It
 does so only where it waits itself. Services wait for it, so that other green threads run meanwhile, and then it would
 wait for a frozen host for ever, and never try the next one. So each host is tried by itself here, under a time limit.
+The library would block all green threads while it looks up a name, so that is done here, too.
 """
 
 from __future__ import annotations
 
 import select
+import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +20,7 @@ import sqlalchemy as sa
 from oslo_db.sqlalchemy import engines as oslo_engines
 from psycopg2 import extensions
 
+from heatlite.common import host_lookups
 from heatlite.db import server_connections
 from heatlite.db.pooling import with_pooling
 
@@ -88,7 +91,7 @@ class Connector:
         for step in range(len(hosts)):
             number = (self._first + step) % len(hosts)
             try:
-                made = self._connect(**{**named, **hosts[number]}, connection_factory=PostgresqlConnection)
+                made = self._connected(named, hosts[number])
             except psycopg2.OperationalError as error:
                 if len(hosts) == 1:
                     raise
@@ -98,6 +101,35 @@ class Connector:
             self._first = number
             return made
         raise psycopg2.OperationalError('; '.join(problems))
+
+    def _connected(self, named: dict[str, object], host: dict[str, object]) -> object:
+        """By the first address of the host that accepts the connection."""
+        addresses = _each_address(host)
+        if len(addresses) > 1:
+            named = {'connect_timeout': CONNECT, **named}
+        for number, address in enumerate(addresses, 1):
+            try:
+                return self._connect(**{**named, **host, **address}, connection_factory=PostgresqlConnection)
+            except psycopg2.OperationalError:
+                if number == len(addresses):
+                    raise
+        raise psycopg2.OperationalError(f'the host {host["host"]} has no address')
+
+
+def _each_address(host: dict[str, object]) -> list[dict[str, object]]:
+    """Return the parameter for each address of a host that has a name, in a green process; {} leaves it to the library.
+
+    Raises OperationalError, as the library does, for a name without addresses.
+    """
+    name = host.get('host')
+    if not isinstance(name, str) or not name or name[0] in '/@' or host.get('hostaddr') or (
+            not server_connections.is_cooperative()):
+        return [{}]
+    try:
+        found = host_lookups.of_services().addresses(name, None, kind=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise psycopg2.OperationalError(f'could not translate host name "{name}" to address: {error}') from None
+    return [{'hostaddr': str(each[4][0])} for each in found]
 
 
 def use(engine: sa.Engine) -> None:

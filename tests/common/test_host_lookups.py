@@ -247,6 +247,8 @@ LIBRARIES = {
     'urllib3': 'import requests\nsilent(lambda: requests.get("http://silent.example:1/", timeout=5))',
     'pymysql': 'import pymysql\nsilent(lambda: pymysql.connect(host="silent.example", port=1, user="u"))',
     'amqp': 'import amqp\nsilent(lambda: amqp.Connection("silent.example:1").connect())',
+    'psycopg2': 'from heatlite.db.postgresql_connections import Connector\n'
+                'silent(lambda: Connector()(host="silent.example", port="1"))',
     'probe': 'from oslo_config import cfg\nfrom heatlite.common import messaging\n'
              'silent(lambda: messaging.probe(cfg.ConfigOpts(), "rabbit://silent.example:1/"))',
 }

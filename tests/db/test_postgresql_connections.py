@@ -100,6 +100,38 @@ def test_a_silent_server_keeps_nobody_from_the_next(silent, kind):
     assert done.stdout.split() == ['1', '1'], done.stderr
 
 
+NAMED = '''
+import _socket, sys
+from heatlite.common import runtime
+from tests import silent_names
+resolver = _socket.getaddrinfo = silent_names.Resolver(['127.0.0.77', sys.argv[2]])
+runtime.patch()
+from heatlite.common import exception
+from heatlite.db import connection
+for _ in range(2):
+    database = connection.Database(sys.argv[1])
+    try:
+        with database.reader() as tx:
+            print(tx.exec_driver_sql('SELECT 1').scalar())
+    except exception.DatabaseUnavailable as error:
+        print(error)
+    resolver.found = []
+    from heatlite.common import host_lookups
+    host_lookups.of_services().forget()
+'''
+
+
+@one
+def test_a_name_is_looked_up_before_the_library_which_would_block_all_threads():
+    """The first address that accepts the connection is used; a name without addresses is a server that is down."""
+    url = sa.make_url(os.environ[SERVER])
+    done = subprocess.run([sys.executable, '-c', NAMED, on(url, f'db.example:{url.port}'), url.host],
+                          capture_output=True, text=True, timeout=60)
+    lines = done.stdout.splitlines()
+    assert lines[0] == '1', done.stderr
+    assert 'could not translate host name "db.example" to address' in lines[1]
+
+
 PINGED = '''
 import sys
 from heatlite.common import runtime
