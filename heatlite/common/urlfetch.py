@@ -46,6 +46,7 @@ DEFAULT_TIMEOUT = 60                        # seconds
 REDIRECTS = 5
 REMOTE = ('http', 'https')                 # schemes of URLs that anyone may write
 FILE = 'file'                               # the scheme that only the operator may use
+NEXT_ADDRESS = 5.0                          # seconds without a reply until the next address of a host is tried
 _PIECE = 65536
 _MOVED = (301, 302, 303, 307, 308)
 _BUNDLES = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE')         # as other Python programs of the cloud use them
@@ -292,11 +293,13 @@ def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.
     found = lookups.addresses(host, port, kind=socket.SOCK_STREAM, seconds=_left(deadline), owner=_owner())
     permitted = [each for each in found if is_permitted(str(each[4][0]))]
     broken: Exception = _Broken('its address is in template_fetch_deny' if found else 'the name has no address')
-    for family, kind, protocol, _name, address in permitted:
+    for number, (family, kind, protocol, _name, address) in enumerate(permitted, 1):
+        left = _left(deadline)
         made = socket.socket(family, kind, protocol)
         try:
-            made.settimeout(_left(deadline))
+            made.settimeout(left if number == len(permitted) else min(left / 2, NEXT_ADDRESS))
             made.connect(address)
+            made.settimeout(_left(deadline))
             return made
         except OSError as error:
             made.close()

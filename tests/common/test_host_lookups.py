@@ -207,6 +207,28 @@ def test_files_of_the_operator_are_read_while_names_are_silent(resolver, threads
     resolver.is_answering = True
 
 
+def test_a_host_whose_first_address_does_not_answer_is_reached_by_its_next(resolver, allowed, monkeypatch):
+    monkeypatch.setattr(urlfetch, 'NEXT_ADDRESS', 0.05)
+    with socket.create_server(('127.0.0.2', 0), backlog=0) as full, socket.create_server(
+            ('127.0.0.3', full.getsockname()[1])) as listening:
+        port = full.getsockname()[1]
+        with socket.create_connection(('127.0.0.2', port)):     # its queue is full: it drops what comes
+            resolver.found = ['127.0.0.2', '127.0.0.3']
+            with urlfetch.connected('two.example', port, PATIENCE) as made:
+                assert made.getpeername() == listening.getsockname()
+
+
+def test_an_address_that_is_denied_takes_no_time_from_the_next(resolver, allowed):
+    with socket.create_server(('127.0.0.1', 0)) as listening:
+        resolver.found = ['10.255.255.1', '127.0.0.1']
+        cfg.CONF.set_override('template_fetch_deny', ['10.0.0.0/8'])
+        try:
+            with urlfetch.connected('two.example', listening.getsockname()[1], PATIENCE) as made:
+                assert made.getpeername() == listening.getsockname()
+        finally:
+            cfg.CONF.clear_override('template_fetch_deny')
+
+
 @pytest.mark.parametrize('name', ['a' * 64 + '.example', 'a..example'])
 def test_a_name_that_cannot_exist(allowed, name):
     with pytest.raises(OSError, match='the host cannot be reached'):
