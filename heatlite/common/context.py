@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import json
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -20,6 +21,7 @@ from heatlite.common import exception, turns
 from heatlite.common.tracing import SpanContext
 
 if TYPE_CHECKING:
+    from keystoneauth1.access import AccessInfo
     from keystoneauth1.session import Session
 
 
@@ -231,6 +233,18 @@ class StoredContext(RequestContext):
     @property
     def _acts_by_session(self) -> bool:
         return self.own_token is None and bool(self.trust_id or self.password)
+
+    @functools.cached_property
+    def with_roles(self) -> RequestContext:
+        """The same with the roles of the token with which the stack acts; those of the request are not stored."""
+        found, session = copy.copy(self), self.keystone_session
+        access: Callable[[Session], AccessInfo] = getattr(session.auth, 'get_access')   # noqa: B009 - not of its base
+        found.roles = list(access(session).role_names or ())
+        return found
+
+    @property
+    def can_log_in(self) -> bool:
+        return bool(self.own_token or self.trust_id or self.password)
 
     def to_dict(self) -> dict[str, object]:
         own = copy.copy(self)

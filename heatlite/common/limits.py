@@ -6,7 +6,7 @@ Values only: the code that does the work enforces them. An error names the limit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from heatlite.common import exception
@@ -54,6 +54,18 @@ class Limits:
     max_evaluation_steps: int = 2_000_000       # option of that name
     max_steps_per_resource: int = 10_000        # what each resource adds to those of a definition
     max_matching_time: int = 1000               # milliseconds of slow patterns, option of that name
+    later: Limits | None = None         # of templates that come after this one was accepted; None: the same
+
+    @property
+    def of_later(self) -> Limits:
+        """The limits of what is read, or made, only while a stack is driven: no request has checked it."""
+        return self.later or self
+
+    @property
+    def of_accepted(self) -> Limits:
+        """The limits of a definition that was accepted before, maybe with other options."""
+        return replace(self, max_size=_ANY, max_depth=_ANY, max_expansion=_ANY, max_functions=_ANY, max_result=_ANY,
+                       max_resources=UNLIMITED, later=self)
 
     @classmethod
     def of(cls, options: cfg.ConfigOpts) -> Limits:
@@ -113,10 +125,8 @@ MOST_HISTORY: Final = 1_000             # entries in the history of one alarm th
 MOST_PROTECTIONS: Final = 100           # protections of one tree of stacks
 PROTECTION_PATH: Final = 1_024          # characters of the path of a protection
 
-USUAL: Final = Limits()                 # when no options are available
 _ANY: Final = 1 << 62
-ACCEPTED: Final = Limits(               # of what was accepted before, maybe with other options
-    max_size=_ANY, max_depth=_ANY, max_expansion=_ANY, max_functions=_ANY, max_result=_ANY)
+USUAL: Final = Limits()                 # when no options are available
 
 # --- HTTP requests to all APIs ---------------------------------------------------------------------------
 

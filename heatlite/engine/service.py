@@ -69,7 +69,7 @@ class EngineService:
         self.core = EngineCore(self.engine_id, runtime, database, self.registry)
         self._history = EventHistory(runtime, database, conf.max_events_per_stack)
         self._sinks = EventSinks(runtime, database, self._history, lambda stack_id: loading.for_reading(
-            runtime, database, stack_id, self.registry.operator))
+            runtime, database, stack_id, self.registry))
         self._recorder = RevisionRecorder(conf.revisions.keep, conf.auth_encryption_key)
         self._plugins = LifecyclePlugins.installed()
         self.runners = Runners()

@@ -156,11 +156,11 @@ class Checker(DocumentChecks):
     def template(self, found: FoundType) -> Template:
         name, known = str(found.target), self.memory.templates
         if name not in known:
-            template = nesting.template_among(name, self.definition.files, self.definition.limits)
+            template = nesting.template_among(name, self.definition.files, self.definition.limits.of_later)
             if template is not None:
                 return template
             known[name] = nesting.parse_child(
-                self.types.fetch(name, found.by_operator), name, self.definition.limits)
+                self.types.fetch(name, found.by_operator), name, self.definition.limits.of_later)
         return known[name]
 
     def _duplicates(self) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ from heatlite.language import masking
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.definition import DefinedResource, Facade, StackDefinition, StackIdentity, build
-from heatlite.language.document import DocumentError
+from heatlite.language.document import DocumentError, check_size
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.facts import TypeFacts
@@ -134,7 +134,8 @@ def child_definition(parent: StackDefinition, resource: DefinedResource | None, 
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
                      facade: Facade | None = None, name: str = '', files: Files | None = None,
                      secrets: Mask = masking.NOTHING) -> StackDefinition:
-    """Return the definition of the nested stack of a resource.
+    """Return the definition of the nested stack of a resource. Raises RequestLimitExceeded for a template that a type
+    has made too large; the parser refuses those that are texts.
 
     `used`: `Found.path` of its type; `identity`: of the child, which before it exists is named after its parent.
     `facade` and `name` replace a resource that the parent's definition no longer has; `files` those of the parent.
@@ -143,6 +144,9 @@ def child_definition(parent: StackDefinition, resource: DefinedResource | None, 
     name = resource.name if resource is not None else name
     if facade is None and resource is not None:
         facade = Facade(resource, scope)
+    limits = parent.limits.of_later
+    if template.text is None:
+        check_size(template.document, limits)
     mask = parent.mask | secrets
     inherited = masking.inherited(mask, parent.parameters.hidden, template.document, parameters,
                                   parent.environment.parameter_defaults) if mask else None
@@ -150,4 +154,4 @@ def child_definition(parent: StackDefinition, resource: DefinedResource | None, 
         template, parent.environment.child(parameters, name, used, inherited), parent.files if files is None else files,
         identity or StackIdentity(f'{parent.identity.name}-{name}', None, parent.identity.project_id,
                                   parent.identity.region),
-        facade=facade, limits=parent.limits, assume_unknown=parent.assume_unknown)
+        facade=facade, limits=limits, assume_unknown=parent.assume_unknown)

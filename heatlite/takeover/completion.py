@@ -104,7 +104,7 @@ class _Tree:
 
     def _definition(self, stack: ConvertedStack, source: ConvertedTemplate) -> StackDefinition:
         stored = templates.StoredTemplate(source.id, source.document, source.environment, source.files)
-        return loading.definition(stored, stack.row, self._registry.operator)
+        return loading.definition(stored, stack.row, self._registry)
 
     def _applied(self, stack: ConvertedStack, definition: StackDefinition, member: ConvertedResource,
                  current: Mapping[str, int]) -> ConvertedResource:

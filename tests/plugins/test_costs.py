@@ -58,7 +58,7 @@ def put(facts: Mapping[str, Any], given: Any, path: Path, value: Any) -> Any:
 def check(type_name: str, properties: Mapping[str, Any]) -> list[str]:
     """Check a template with one such resource, without services. Return the errors."""
     template = templates.from_mapping({'heat_template_version': '2018-08-31', 'resources': {
-        'r': {'type': type_name, 'properties': properties}}}, limits.ACCEPTED)
+        'r': {'type': type_name, 'properties': properties}}}, limits.USUAL.of_accepted)
     definition = definitions.build(template, Environment({}, OPERATOR), {}, definitions.StackIdentity('s', None, 'p'))
     return [str(found.error) for found in lint.check(definition, offline_types.OfflineTypes())]
 

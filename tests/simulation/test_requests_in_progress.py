@@ -141,17 +141,17 @@ def as_parent(cluster, stack_id, nested_id, request):
     requests, answers = service.use_cases.nested, []
 
     def act():
-        parent = loading.for_reading(runtime, service.core.database, stack_id, service.registry.operator)
+        parent = loading.for_reading(runtime, service.core.database, stack_id, service.registry)
         try:
             if request == 'update':
                 row = cluster.row(nested_id)
                 with service.core.database.reader() as tx:
                     stored = templates.get(tx, row.template_id)
                 requests.update_child(parent, nested_id, lambda _identity: loading.definition(
-                    stored, row, service.registry.operator), {'facade': {}}, timeout_mins=None, converge=False)
+                    stored, row, service.registry), {'facade': {}}, timeout_mins=None, converge=False)
             elif request == 'update again':
                 requests.update_again(loading.for_reading(
-                    runtime, service.core.database, nested_id, service.registry.operator), lambda: None)
+                    runtime, service.core.database, nested_id, service.registry), lambda: None)
             elif request == 'abandon':
                 requests.act_on_child(parent, nested_id, Action.DELETE, abandon=True)
             else:

@@ -109,7 +109,7 @@ class StackLifecycle:
         if accepted is not None:
             return accepted
         stored = self._database.retry_until_available(lambda tx: templates.get(tx, row.template_id), reading=True)
-        return loading.definition(stored, row, self._registry.operator)
+        return loading.definition(stored, row, self._registry)
 
     # --- a failure --------------------------------------------------------------------------------------
 
@@ -154,7 +154,7 @@ class StackLifecycle:
             return target_id, templates.get(tx, target_id)
 
         target_id, stored = self._database.retry_until_available(find)
-        return target_id, loading.definition(stored, leased.row, self._registry.operator)
+        return target_id, loading.definition(stored, leased.row, self._registry)
 
     # --- the end of an action ---------------------------------------------------------------------------
 

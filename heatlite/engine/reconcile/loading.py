@@ -9,7 +9,6 @@ from functools import partial
 from sqlalchemy import Connection
 
 from heatlite.common.context import RequestContext, hide
-from heatlite.common.limits import ACCEPTED
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
@@ -21,11 +20,12 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.engine.reconcile.settled import tolerance
 from heatlite.engine.reconcile.unread_rows import UnreadRows
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import definition as definitions
 from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
-from heatlite.language.registry import HOOK_TYPES, Registry
+from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import identities
 from heatlite.planning.breakpoints import Hooks, no_hooks
 from heatlite.planning.plan import EVERYTHING, Permissions
@@ -35,13 +35,14 @@ from heatlite.planning.target import Target
 from heatlite.planning.traversal import Traversal
 
 
-def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, operator: Registry) -> StackDefinition:
-    """Build the definition of a stack from a stored template. It was accepted before, so no limits apply. Log lines of
-    this thread have no hidden values of it from now on."""
+def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, types: TypeRegistry) -> StackDefinition:
+    """Build the definition of a stack from a stored template. It was accepted before, so no limits of templates apply
+    to it, but they do to templates that are read for it now. Log lines of this thread have no hidden values of it from
+    now on."""
     made = definitions.build(language_template.Template(dict(stored.document)),
-                             Environment(stored.environment, operator),
-                             stored.files, StackIdentity(row.name, row.id, row.project_id), limits=ACCEPTED,
-                             facade=facade(row))
+                             Environment(stored.environment, types.operator),
+                             stored.files, StackIdentity(row.name, row.id, row.project_id),
+                             limits=types.limits.of_accepted, facade=facade(row))
     made.prepare_mask()
     hide(made.masked)
     return made
@@ -84,7 +85,7 @@ def as_updated(row: stacks.StoredStack) -> stacks.StoredStack:
                    template_id='preview', request=request_keys.lasting(row, Action.UPDATE))
 
 
-def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry, retry_limit: int,
+def load(runtime: Runtime, database: Database, lease: Lease, types: TypeRegistry, retry_limit: int,
          known: Callable[[stacks.StoredStack], StackDefinition | None] = lambda row: None,
          resource: str | None = None) -> LeasedStack | None:
     """Load a stack; None if it is gone. `known(row)`: its definition, if it is in memory already; `resource`: read the
@@ -93,7 +94,7 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
         row = stacks.get(tx, lease.stack_id)
         if row is None:
             return None
-        wanted = known(row) or definition(templates.get(tx, row.template_id), row, operator)
+        wanted = known(row) or definition(templates.get(tx, row.template_id), row, types)
         if resource is not None or (wanted.as_applied and not row.converge):
             unread = UnreadRows(database, row.id)
             rows = [] if resource is None else unread.of_name(tx, resource)
@@ -129,7 +130,7 @@ def stored_context(tx: Connection, row: stacks.StoredStack) -> RequestContext:
     return context_of(found, **request_ids.of_action(row))
 
 
-def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry,
+def for_reading(runtime: Runtime, database: Database, stack_id: str, types: TypeRegistry,
                 resource: str | None = None) -> LeasedStack | None:
     """Load a stack without a lease, for reading only. None if it is gone. `resource`: as of `load`."""
-    return load(runtime, database, Lease(stack_id, '', 0), operator, 0, resource=resource)
+    return load(runtime, database, Lease(stack_id, '', 0), types, 0, resource=resource)

@@ -118,7 +118,7 @@ class StackLoader:
         if lease.strikes and given_up_stacks.give_up(self._runtime, self._database, self._journal, lease,
                                                      self._announce_given_up):
             return
-        leased = loading.load(self._runtime, self._database, lease, self._registry.operator,
+        leased = loading.load(self._runtime, self._database, lease, self._registry,
                               self._settings.retry_limit, self._known)
         if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
             self._forget_signals(lease)

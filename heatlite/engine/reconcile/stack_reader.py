@@ -36,7 +36,7 @@ class StackReader:
     def load(self, stack_id: str, resource: str | None = None) -> LeasedStack | None:
         """Load a stack from its rows without a lease, or None if it is gone. `resource`: read the rows of that name,
         and the others when one of them is asked for."""
-        return loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator, resource)
+        return loading.for_reading(self._runtime, self._database, stack_id, self._registry, resource)
 
     def read(self, stack_id: str, resource: str | None = None) -> Stack | None:
         """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all.

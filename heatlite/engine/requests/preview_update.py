@@ -330,7 +330,7 @@ class Preview:
     def _stored(self, stored: StoredStack) -> tuple[StackDefinition, Mask]:
         with self._database.reader() as tx:
             template = templates.get(tx, stored.template_id)
-        definition = loading.definition(template, stored, self._registry.operator)
+        definition = loading.definition(template, stored, self._registry)
         return definition, definition.mask
 
     def _gone(self, parent_preview: PreviewedStack, run: DryRun, row: ResourceState, stored: StoredStack) -> None:

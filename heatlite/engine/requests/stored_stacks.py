@@ -50,7 +50,7 @@ class StoredStacks:
 
     def definition(self, row: stacks.StoredStack, stored: templates.StoredTemplate) -> StackDefinition:
         """Build the definition of a stack from a stored template of it."""
-        return loading.definition(stored, row, self._registry.operator)
+        return loading.definition(stored, row, self._registry)
 
     def check_rights(self, stack_id: str, context: RequestContext) -> None:
         """Check that the caller may use the types of all resources of the stack. Raises Forbidden."""

@@ -24,12 +24,10 @@ def check_child(definition: StackDefinition, registry: TypeRegistry, context: Re
                 same: frozenset[str] = frozenset()) -> None:
     """As `check_request`, for a nested stack that is about to be created or updated.
 
-    Stacks inside it were checked with the request for the whole tree, and will be again before they are created.
+    Stacks inside it are checked before they are created. It may be one that no request could see: its template, or the
+    types in it, depend on attributes, or come from a server.
     """
-    with without_hidden_values(definition):
-        catalog = _catalog(definition, registry, context)
-        definition.plain = _right(definition, registry, context, same)
-        lint.raise_first(lint.check(definition, catalog, look_inside=False, right=definition.plain))
+    _check(definition, registry, context, same, look_inside=False)
 
 
 def check_request(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, *,
@@ -39,10 +37,16 @@ def check_request(definition: StackDefinition, registry: TypeRegistry, context: 
 
     `same`: resources that were found right in another definition, and that this one shares with it."""
     _check_types_first(definition, registry, context)
+    _check(definition, registry, context, same, updating=updating)
+
+
+def _check(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, same: frozenset[str], *,
+           look_inside: bool = True, updating: bool = False) -> None:
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
         definition.plain = _right(definition, registry, context, same)
-        diagnostics = lint.check(definition, catalog, updating=updating, right=definition.plain)
+        diagnostics = lint.check(definition, catalog, look_inside=look_inside, updating=updating,
+                                 right=definition.plain)
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
         lint.raise_first(diagnostics)

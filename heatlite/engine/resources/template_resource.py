@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 
 from heatlite.common import exception, urlfetch
-from heatlite.common.limits import ACCEPTED
+from heatlite.common.limits import Limits
 from heatlite.engine import attributes
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import stack_resource
@@ -26,16 +26,25 @@ class TemplateResource(stack_resource.StackResource):
 
     @functools.cached_property
     def child(self) -> Template:
-        """Raise StackValidationFailed when it cannot be read."""
-        return self._child_of(self._found())
+        """Raise StackValidationFailed when it cannot be read. It is the template of the nested stack if the limits have
+        become lower since that was made."""
+        try:
+            return self._child_of(self._found())
+        except exception.RequestLimitExceeded:
+            stored = self.nested()
+            if stored is None:
+                raise
+            kept: Template = stored.t
+            return kept
 
     def _child_of(self, found: FoundType) -> Template:
         name = str(found.target)
-        among = nested.template_among(name, self.stack.defn.files, ACCEPTED)
+        limits = self.stack.defn.limits.of_later
+        among = nested.template_among(name, self.stack.defn.files, limits)
         if among is not None:
             return among
         text = self._fetched(name, found.by_operator)
-        return text if isinstance(text, Template) else parsed(text, name)
+        return text if isinstance(text, Template) else parsed(text, name, limits)
 
     def _found(self) -> FoundType:
         """What its type stands for: in the environment it was applied with, not in that of a later request."""
@@ -114,16 +123,16 @@ class TemplateResource(stack_resource.StackResource):
         return {name: self.FnGetAtt(name) for name in self.attributes_schema}
 
 
-def shown(found: FoundType) -> type[TemplateResource]:
+def shown(found: FoundType, limits: Limits) -> type[TemplateResource]:
     """Return a template as a class, for requests about types. Raises URLFetchError."""
     name = str(found.target)
-    child = parsed(urlfetch.get_template(name, found.by_operator), name)
+    child = parsed(urlfetch.get_template(name, found.by_operator), name, limits)
     return type('TemplateResource', (TemplateResource,), {
         'properties_schema': nested.template_schemas(child, {}), '__doc__': str(child.description),
         'attributes_schema': attributes.Attributes.schema_from_outputs(child.section('outputs'))})
 
 
 @functools.lru_cache(CACHED_TEMPLATES)
-def parsed(text: str, name: str) -> Template:
-    """It was accepted with its stack, so no limits apply."""
-    return nested.parse_child(text, name, ACCEPTED)
+def parsed(text: str, name: str, limits: Limits) -> Template:
+    """As `nested.parse_child`, once for all stacks."""
+    return nested.parse_child(text, name, limits)

@@ -7,6 +7,7 @@ imported when one of its types is first needed.
 from __future__ import annotations
 
 import copy
+import functools
 import weakref
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
@@ -18,8 +19,9 @@ from oslo_log import log
 
 from heatlite.common import exception, policy, urlfetch
 from heatlite.common import runtime as runtimes
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, StoredContext
 from heatlite.common.i18n import _
+from heatlite.common.limits import Limits
 from heatlite.common.whole_imports import resolved, whole
 from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
@@ -177,6 +179,11 @@ class TypeRegistry:
 
     # --- asking -------------------------------------------------------------------------------------------
 
+    @functools.cached_property
+    def limits(self) -> Limits:
+        """The limits of new templates."""
+        return Limits.of(self._conf or cfg.CONF)
+
     @property
     def action_timeout(self) -> int:
         """Seconds of an action of a stack without a timeout of its own, as types see it."""
@@ -259,8 +266,13 @@ class TypeRegistry:
         return listing.template(self._for_show(message.type_name), message)
 
     def allows(self, context: RequestContext, type_name: str) -> bool:
-        """Whether the policy lets the caller use a type."""
-        return self._rules().allows_type(context, type_name)
+        """Whether the policy lets the caller use a type.
+
+        Stored credentials have no roles: where a rule refuses them, those of their token count. Without a login, which
+        stacks have that call no service, they may use what the request was allowed to."""
+        rules = self._rules()
+        return rules.allows_type(context, type_name) or (isinstance(context, StoredContext) and (
+            not context.can_log_in or rules.allows_type(context.with_roles, type_name)))
 
     def enforce(self, context: RequestContext, rule: str) -> None:
         """Raise Forbidden unless the caller passes a rule of the policy."""
@@ -309,7 +321,7 @@ class TypeRegistry:
             if not found.by_operator:
                 raise exception.EntityNotFound(entity='Resource Type', name=type_name)
             from heatlite.engine.resources import template_resource  # types import this module
-            return template_resource.shown(found)
+            return template_resource.shown(found, self.limits)
         except exception.StackValidationFailed:
             raise exception.EntityNotFound(entity='Resource Type', name=type_name)
         except urlfetch.URLFetchError:

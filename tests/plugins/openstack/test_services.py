@@ -9,7 +9,7 @@ from keystoneauth1 import exceptions
 from oslo_config import cfg
 from requests import Response
 
-from heatlite.common import crypt, exception, log_throttle
+from heatlite.common import config, crypt, exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.db.credentials import Credentials
 from heatlite.engine import clients
@@ -262,6 +262,14 @@ def test_a_trust_acts_for_the_caller(cloud: Cloud, request, trustee):
 
 
 @pytest.fixture
+def conf():
+    made = cfg.ConfigOpts()
+    config.register(made)
+    made([], default_config_files=[])
+    return made
+
+
+@pytest.fixture
 def key():
     cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
     yield
@@ -279,6 +287,17 @@ def stored(cloud: Cloud, trust_id: str, token: str | None = None) -> RequestCont
         auth_url=context.auth_url, region_name=context.region_name, trust_id=sealed(trust_id),
         trustor_user_id=context.user_id, password=None, token=sealed(token), method=crypt.encrypt('')[0],
         created_at=datetime(2030, 1, 1)))
+
+
+def test_rules_for_types_count_the_roles_of_a_trust(cloud: Cloud, trustee, key, conf):
+    """A nested stack may be made by an engine that has only read the stack."""
+    trusted = cloud.client('keystone').create_trust_context()
+    context = stored(cloud, trusted.trust_id)
+    known = registry.create(conf)
+    assert not context.roles and context.with_roles.roles
+    assert known.allows(context, 'OS::Nova::Flavor') == ('admin' in context.with_roles.roles)
+    assert known.allows(context, 'OS::Nova::Server')
+    cloud.client('keystone').delete_trust(trusted.trust_id)
 
 
 def test_a_plug_in_reads_the_token_of_a_trust(cloud: Cloud, trustee, key):

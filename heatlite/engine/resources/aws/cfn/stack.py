@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heatlite.common import exception, urlfetch
-from heatlite.common.limits import ACCEPTED
 from heatlite.common.template_files import Files
 from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.template_resource import parsed
@@ -45,12 +44,12 @@ class NestedStack(stack_resource.StackResource):
 
     def child_template(self) -> Template:
         """From the files that came with the stack, else from its address, else what was stored last."""
-        url = self.template_url
-        among = nested.template_among(url, Files.of(self.child_template_files()), ACCEPTED)
+        url, limits = self.template_url, self.stack.defn.limits.of_later
+        among = nested.template_among(url, Files.of(self.child_template_files()), limits)
         if among is not None:
             return among
         try:
-            return parsed(urlfetch.get_template(url), url)
+            return parsed(urlfetch.get_template(url), url, limits)
         except urlfetch.URLFetchError as error:
             stored = self.nested()
             if stored is None:

@@ -99,7 +99,7 @@ class ResourceGroup(members.MemberGroup):
         return found
 
     def _check_copies(self, member: members.Member, count: int) -> None:
-        limits = self.stack.defn.limits
+        limits = self.stack.defn.limits.of_later
         if measure(dict(member), limits) * count > limits.max_expansion:
             raise exceeded(_('The members of the group "%s" expand further') % self.name, limits.max_expansion,
                            'max_template_expansion')
