@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from heatlite.common import runtime as runtimes
+from heatlite.common import turns
 
 CHARACTER_CLASSES = (LETTERS_DIGITS, LETTERS, LOWERCASE, UPPERCASE, DIGITS, HEXDIGITS, OCTDIGITS) = (
     'lettersdigits', 'letters', 'lowercase', 'uppercase', 'digits', 'hexdigits', 'octdigits')
@@ -54,6 +55,7 @@ class RandomSource:
 
     def shuffle(self, items: list[str]) -> None:
         for last in range(len(items) - 1, 0, -1):
+            turns.spend()
             other = self.below(last + 1)
             items[last], items[other] = items[other], items[last]
 
@@ -84,9 +86,10 @@ def generate_password(length: int, char_classes: Sequence[CharClass], runtime: r
     The result is longer than `length` if the sum of the minimums is.
     """
     source = RandomSource(runtime or runtimes.current())
-    chosen = [source.choice(kind.allowed_chars) for kind in char_classes for _ in range(kind.min_count)]
+    chosen = [source.choice(kind.allowed_chars) for kind in char_classes
+              for _ in turns.paced(range(kind.min_count))]
     everything = ''.join(kind.allowed_chars for kind in char_classes)
-    chosen += [source.choice(everything) for _ in range(length - len(chosen))]
+    chosen += [source.choice(everything) for _ in turns.paced(range(length - len(chosen)))]
     source.shuffle(chosen)
     return ''.join(chosen)
 

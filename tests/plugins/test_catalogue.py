@@ -12,6 +12,7 @@ import textwrap
 import pytest
 
 from heatlite.engine import attributes
+from heatlite.engine.resource_checking import Checking
 from heatlite.engine.resources import catalogue, packed, yaml_lines
 from heatlite.engine.resources.catalogue import packing, source
 from heatlite.engine.resources.rest import types as rest_types
@@ -301,3 +302,15 @@ def test_every_class_has_the_schemata_of_its_entry():
                  if known.resolve(name, 'r').properties_schema[key] is not schema]
     registry.use(None)
     assert different == []
+
+
+def test_every_class_with_a_check_says_whether_it_runs_before_the_creation():
+    """With values that were not known when the stack was accepted. What the check bounds needs it."""
+    known = registry.create()
+    silent = set()
+    for name in packed.names():
+        defining = next(each for each in known.resolve(name, 'r').__mro__ if 'validate' in vars(each))
+        if defining is not Checking and 'validates_at_creation' not in vars(defining):
+            silent.add(defining.__name__)
+    registry.use(None)
+    assert silent == set()

@@ -13,9 +13,9 @@ from tests.simulation.cluster import Cluster, wait
 from tests.simulation.test_hooks import kill_the_owner
 
 HOT = {'heat_template_version': '2018-08-31'}
-TEMPLATE_OF_VALUE = {'get_attr': ['v', 'value']}
+VALUE = {'get_attr': ['v', 'value']}
 LATE = {'v': {'type': 'OS::Heat::Value', 'properties': {'value': 'inner.yaml'}},
-        'a': {'type': 'AWS::CloudFormation::Stack', 'properties': {'TemplateURL': TEMPLATE_OF_VALUE}}}
+        'a': {'type': 'AWS::CloudFormation::Stack', 'properties': {'TemplateURL': VALUE}}}
 
 
 def aliases(levels):
@@ -95,3 +95,16 @@ def test_a_type_that_the_user_may_not_use_is_refused_in_it():
         row = cluster.settle(stack_id)
         assert row.status == 'FAILED' and 'resource_types:OS::Nova::Flavor' in row.reason
         assert not nested_rows(cluster, stack_id)
+
+
+MINIMUMS = [{'sequence': 'ab', 'min': 512}] * 600
+
+
+def test_minimums_that_come_later_make_no_text_longer_than_its_length():
+    resources = {'v': {'type': 'OS::Heat::Value', 'properties': {'value': MINIMUMS}},
+                 'r': {'type': 'OS::Heat::RandomString', 'properties': {
+                     'length': 8, 'character_sequences': VALUE}}}
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', {**HOT, 'resources': resources})
+        row = cluster.settle(stack_id)
+        assert row.status == 'FAILED' and 'cannot be smaller than combined' in row.reason

@@ -34,6 +34,7 @@ class WatchedAlarm(resource.Resource):
     servers of a group may push to an alarm that scales the group.
     """
 
+    validates_at_creation = True
     strict_dependency = False
     looks_up_others = True
     idempotent_create = True

@@ -24,6 +24,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
     """A group of servers of one launch configuration. Scaling policies and updates change its size within limits."""
 
     PROPERTIES: tuple[str, ...]
+    validates_at_creation = True
     PROPERTIES = (AVAILABILITY_ZONES, LAUNCH_CONFIGURATION_NAME, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY,
                   HEALTH_CHECK_GRACE_PERIOD, HEALTH_CHECK_TYPE, LOAD_BALANCER_NAMES, VPCZONE_IDENTIFIER, TAGS,
                   INSTANCE_ID) = (

@@ -34,6 +34,7 @@ class LoadBalancer(stack_resource.StackResource):
     that name it: a group calls `serve`. The nested stack's template tells which instances are served for whom.
     """
 
+    validates_at_creation = True
     accepts_any_attribute = False           # the outputs of the nested stack are its own affair
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)

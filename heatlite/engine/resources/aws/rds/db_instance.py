@@ -27,6 +27,7 @@ def _is_known(value: object) -> bool:
 class DBInstance(stack_resource.StackResource):
     """A server with one database and its user. Users cannot log in to servers of Trove, so KeyName has no effect."""
 
+    validates_at_creation = True
     accepts_any_attribute = False           # the outputs of the nested stack are its own affair
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)

@@ -16,6 +16,7 @@ NAME = 'OS::Heat::AccessPolicy'
 class AccessPolicy(resource.Resource):
     """Names the resources whose metadata a user inside the stack can read. The API reads it from the database."""
 
+    validates_at_creation = True
     ALLOWED_RESOURCES = 'AllowedResources'
     idempotent_create = True
 

@@ -21,6 +21,7 @@ class Delay(resource.Resource):
     What a handler returns is plain JSON, so that waiting goes on after the engine was killed.
     """
 
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

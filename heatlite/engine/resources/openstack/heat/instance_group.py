@@ -23,6 +23,7 @@ NO_ADDRESS = '0.0.0.0'
 class InstanceGroup(balanced.BalancedGroup):
     """A group of a given number of servers of one launch configuration."""
 
+    validates_at_creation = True
     accepts_any_attribute = False
 
     PROPERTIES: tuple[str, ...]

@@ -23,6 +23,7 @@ class NoneResource(resource.Resource):
     An environment maps a type to it where nothing of that type is wanted.
     """
 
+    validates_at_creation = False
     support_status = catalogue.status(TYPE)
     idempotent_create = True
     accepts_anything = accepts_any_attribute = True     # no property is unknown, and no attribute

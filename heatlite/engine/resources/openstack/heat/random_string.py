@@ -20,6 +20,7 @@ class RandomString(resource.Resource):
     It is the value of the resource's reference too. Replaced whenever a property changes.
     """
 
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
@@ -43,6 +44,9 @@ class RandomString(resource.Resource):
 
     def validate(self) -> None:
         super().validate()
+        self._check_length()
+
+    def _check_length(self) -> None:
         least = [entry['min'] for entry in self._rules() if isinstance(entry.get('min'), int)]
         length = self.properties[self.LENGTH]
         if isinstance(length, int) and sum(least) > length:
@@ -50,6 +54,7 @@ class RandomString(resource.Resource):
                 'Length property cannot be smaller than combined character class and character sequence minimums'))
 
     def handle_create(self) -> None:
+        self._check_length()                # of values that were not known when the stack was accepted
         kinds = [
             password_gen.special_char_class(entry[self.CHARACTER_SEQUENCES_SEQUENCE], entry['min'])
             if self.CHARACTER_SEQUENCES_SEQUENCE in entry

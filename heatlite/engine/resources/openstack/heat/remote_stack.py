@@ -32,6 +32,7 @@ SET_MEMBER = 'stack_set_member'         # key in the metadata of the members of 
 class RemoteStack(resource.Resource):
     """A stack of its own, made through the orchestration API of this or another region, in the caller's name."""
 
+    validates_at_creation = False           # the service there checks it again when it creates the stack
     default_client_name = 'heat'
     entity = 'stacks'
     always_inspected = False                # an equal definition asks the other service for nothing

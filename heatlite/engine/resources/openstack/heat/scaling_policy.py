@@ -22,6 +22,7 @@ NAME = 'OS::Heat::ScalingPolicy'
 class AutoScalingPolicy(signal_responder.SignalResponder):
     """Changes the size of a group at each signal."""
 
+    validates_at_creation = True
     looks_up_others = True
 
     PROPERTIES: tuple[str, ...]

@@ -19,6 +19,7 @@ COMPONENT = 'component'                 # its group
 class SoftwareComponent(software_config.SoftwareConfig):
     """Several configurations for the several actions of one piece of software."""
 
+    validates_at_creation = True
     CONFIGS = 'configs'
     CONFIG_ACTIONS, CONFIG_CONFIG, CONFIG_TOOL = 'actions', 'config', 'tool'          # of one of them
 

@@ -37,6 +37,7 @@ ACTIONS = (CREATE, UPDATE, DELETE, SUSPEND, RESUME) = ('CREATE', 'UPDATE', 'DELE
 class SoftwareDeployment(signal_responder.SignalResponder):
     """Applies a configuration with input values to a server, and waits for the result."""
 
+    validates_at_creation = True
     default_client_name = 'heat'
     entity = 'software_deployments'
     no_signal_actions = ()

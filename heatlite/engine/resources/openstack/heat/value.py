@@ -17,6 +17,7 @@ TYPE_NAME = 'OS::Heat::Value'
 class Value(resource.Resource):
     """A value of any type under a name, to compute something once and use it in several places."""
 
+    validates_at_creation = False           # its check is that of its properties
     support_status = catalogue.status(TYPE_NAME)
     properties_schema = catalogue.properties(TYPE_NAME)
     attributes_schema = catalogue.attribute_schemata(TYPE_NAME)
