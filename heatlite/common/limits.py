@@ -102,6 +102,7 @@ MOST_SET_MEMBERS: Final = 200           # members of one stack set; that of the 
 MOST_SET_TEXT: Final = 16_777_216       # characters that one stack set gives to all its members, templates included
 MOST_SET_EVENTS: Final = 5_000          # events of members that are read for one operation of a stack set
 
+MOST_WRITTEN: Final = 65_536            # values (of 16 characters) in one YAML text that is written for a service
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON
 MOST_SIGNALS: Final = 8_388_608         # characters of the pending signals of one stack
 SIGNAL: Final = 4_096                   # characters added for each of them

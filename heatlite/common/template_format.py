@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
@@ -20,7 +21,7 @@ import yaml
 
 from heatlite.common import exception, recursion, turns
 from heatlite.common.i18n import _
-from heatlite.common.limits import MOST_DIGITS, USUAL, Bounds, exceeded, is_too_long, too_large
+from heatlite.common.limits import MOST_DIGITS, MOST_WRITTEN, USUAL, Bounds, exceeded, is_too_long, too_large
 
 VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion')
 
@@ -29,6 +30,7 @@ recursion.allow()                       # documents are walked and stored as JSO
 ROOT: Final = 'root stack'
 SLOW_READER_LIMIT: Final = 100_000      # characters; longer texts are read by the fast reader only
 SLOW_BUILDER_LIMIT: Final = 4000        # characters of a text that is parsed once more for an error
+WIDTH: Final = 120                      # characters of a line of a template that is written
 SLOW_STEPS: Final = 20                  # of `turns`, for one event of the slow reader
 
 
@@ -558,7 +560,50 @@ def _checked(value: object) -> int:
     return 0
 
 
-class yaml_dumper(yaml.SafeDumper):  # type: ignore[misc]
+def dumped(value: object, what: str) -> str:
+    """Write a value for a service as YAML, keys sorted, maps and lists in blocks. `what`: names it in the error. Raises
+    RequestLimitExceeded beyond MOST_WRITTEN: the writer is one call, in which no other green thread runs."""
+    size = measure(value, _UNBOUNDED)
+    if size > MOST_WRITTEN:
+        raise exception.RequestLimitExceeded(_('%(what)s has more than %(limit)d values (of 16 characters each).')
+                                             % {'what': what, 'limit': MOST_WRITTEN})
+    turns.spend(size)
+    written: str = yaml.dump(value, Dumper=_Writer, default_flow_style=False)
+    return written
+
+
+def template_text(document: Mapping[str, object]) -> str:
+    """Write a template as YAML, keys in their order; each resource by a call of its own, for turns in between."""
+    resources = document.get('resources')
+    if not isinstance(resources, Mapping) or not resources:
+        return _in_order(document)
+    parts = [_in_order({name: section for name, section in document.items() if name != 'resources'}), 'resources:\n']
+    parts += [textwrap.indent(_in_order({name: body}), '  ') for name, body in resources.items()]
+    return ''.join(parts)
+
+
+def _in_order(value: Mapping[str, object]) -> str:
+    written: str = yaml.dump(dict(value), Dumper=_WithoutAliases, sort_keys=False, default_flow_style=False,
+                             width=WIDTH, allow_unicode=True)
+    return written
+
+
+class _Writer(yaml.CSafeDumper):  # type: ignore[misc]
+    """Spends a turn for each value before the text is written."""
+
+    def represent_data(self, data: object) -> yaml.Node:
+        turns.spend()
+        return super().represent_data(data)
+
+
+class _WithoutAliases(_Writer):
+    """Repeats what is shared: the parts of one text cannot have the same anchors."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+class yaml_dumper(_Writer):
     """Writes texts of several lines as blocks."""
 
 

@@ -6,10 +6,9 @@ import logging
 from collections.abc import Iterable
 from functools import partial
 
-import yaml
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, log_throttle
+from heatlite.common import exception, log_throttle, template_format
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -27,7 +26,6 @@ from heatlite.rpc import messages
 LOG = logging.getLogger(__name__)
 
 SECONDS = 45.0                      # in which the services have to answer
-WIDTH = 120                         # of the text, characters
 
 
 def _logged_in(asked: clients.OpenStackClients) -> str | None:
@@ -63,7 +61,7 @@ class ProjectTemplates:
         found = [each for each in listing.objects() if selection.wants(each)]
         free = self._without_owned(found, listing)
         draft = project_template.compose(free, listing.label)
-        return {'template': yaml.safe_dump(draft.template, sort_keys=False, width=WIDTH, allow_unicode=True),
+        return {'template': template_format.template_text(draft.template),
                 'imports': {name: {'id': physical_id} for name, physical_id in draft.imports.items()},
                 'summary': dict(draft.counts), 'in_stacks': len(found) - len(free), 'unread': unread}
 

@@ -5,8 +5,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-import yaml
-
+from heatlite.common import template_format
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
 
@@ -23,7 +22,7 @@ class CloudConfig(software_config.SoftwareConfig):
     support_status = catalogue.status(NAME)
 
     def fields(self) -> dict[str, object]:
-        written = yaml.safe_dump(self.properties[self.CLOUD_CONFIG] or {}, default_flow_style=False)
+        written = template_format.dumped(self.properties[self.CLOUD_CONFIG] or {}, self.CLOUD_CONFIG)
         return {'group': 'Heat::Ungrouped', 'config': f'#cloud-config\n{written}'}
 
 
