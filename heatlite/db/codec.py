@@ -66,15 +66,20 @@ class Encoded:
 
 class Undecoded(Mapping[str, object]):
     """A document as JSON text, decoded when it is first read: that of a large stack or plan takes as long as a tenth of
-    its update, which often does not need it."""
+    its update, which often does not need it. `default`: stands for one that cannot be decoded; without it, reading
+    raises as `decode`."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, default: Mapping[str, object] | None = None) -> None:
         self._text = text
+        self._default = default
 
     @functools.cached_property
     def _decoded(self) -> Mapping[str, object]:
-        found: Mapping[str, object] = decode(self._text)
-        return found
+        if self._default is None:
+            found: Mapping[str, object] = decode(self._text)
+            return found
+        either = document_or_none(self._text)
+        return self._default if either is None else either
 
     def __getitem__(self, name: str) -> object:
         return self._decoded[name]

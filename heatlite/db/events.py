@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from heatlite.common.limits import MOST_PAGE
 from heatlite.db import bulk, codec, texts
 from heatlite.db.listing import Page, after, in_slices, ordered
 from heatlite.db.resources import WORDS
@@ -36,6 +37,7 @@ class ShownEvent(codec.CachedRow):
 
 LISTED = tuple(event.c[name] for name in ShownEvent.__dataclass_fields__ if name != 'properties')
 _listed = codec.cached_reader(ShownEvent)
+_LENGTH = sa.func.length(event.c.properties).label('length')
 _WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
            False: event.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))}
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
@@ -160,20 +162,31 @@ def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[objec
 
 
 def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[ShownEvent]:
-    """Return the events after number `position`, oldest first, each with its properties as `show` gives them; without
-    those that cannot be decoded, which keep no later event from its consumers.
+    """Return the first events after number `position`, oldest first, each with its properties as `show` gives them,
+    which are decoded when they are first read. At most `limit`, and with at most MOST_PAGE characters of properties,
+    unless the first one has more. Properties that cannot be decoded are empty: no later event waits for them.
 
-    One statement, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
+    Two statements, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
     """
-    rows = tx.execute(sa.select(*LISTED, event.c.properties).where(
+    rows = tx.execute(sa.select(*LISTED, _LENGTH).where(
         event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
-    found, in_force = list[ShownEvent](), dict[int | None, str | None]()
+    chosen, in_force, size = list[sa.Row[tuple[object, ...]]](), dict[int | None, str | None](), 0
     for row in rows:
-        if row.properties is not None:
-            in_force[row.resource_id] = row.properties
+        if row.length is not None:
+            in_force.setdefault(row.resource_id, None)
+            size += row.length
         elif row.resource_id not in in_force:
-            in_force[row.resource_id] = _properties_before(tx, stack_id, row)
-        found.append(replace(ShownEvent(*row[:-1]), properties=codec.document_or_none(in_force[row.resource_id])))
+            in_force[row.resource_id] = before = _properties_before(tx, stack_id, row)
+            size += len(before or '')
+        if chosen and size > MOST_PAGE:
+            break
+        chosen.append(row)
+    changed = [row.id for row in chosen if row.length is not None]
+    stored = dict(tx.execute(sa.select(event.c.id, event.c.properties).where(event.c.id.in_(changed))).tuples().all())
+    found = list[ShownEvent]()
+    for row in chosen:
+        text = in_force[row.resource_id] = stored.get(row.id, in_force[row.resource_id])
+        found.append(replace(ShownEvent(*row[:-1]), properties=None if text is None else codec.Undecoded(text, {})))
     return found
 
 

@@ -1,6 +1,7 @@
 import pytest
 import sqlalchemy as sa
 
+from heatlite.common.limits import MOST_PAGE
 from heatlite.db import events
 from tests.db.rows import Wanted, event, later
 
@@ -139,6 +140,21 @@ def test_history_is_followed_from_a_position(told):
         assert [(each.uuid, each.properties) for each in found] == [('v3', {'n': 3}), ('v4', None), ('v5', {'n': 3})]
         assert uuids(events.following(tx, 'b', start, 2)) == ['w0', 'w1']
         assert events.following(tx, 'b', events.position(tx, 'b', of_action=False), 5) == []
+
+
+def test_it_is_followed_by_characters(db):
+    """Events with large properties come a few at a time, and are decoded when they are read."""
+    large = {'p': 'x' * (MOST_PAGE // 3)}
+    with db.writer() as tx:
+        events.insert_many(tx, 'a', [event('v0', properties=large), event('v1'), event('v2', 2, properties=large),
+                                     event('v3', 3, properties=large), event('v4', properties={'n': 4}), event('v5')])
+    with db.reader() as tx:
+        first = events.following(tx, 'a', 0, 100)
+        assert uuids(first) == ['v0', 'v1', 'v2'] and all(each.properties == large for each in first)
+        others = events.following(tx, 'a', first[1].id, 100)
+        assert uuids(others) == ['v2', 'v3', 'v4', 'v5']
+        assert [dict(each.properties) for each in others] == [large, large, {'n': 4}, {'n': 4}]
+        assert uuids(events.following(tx, 'a', first[0].id, 1)) == ['v1']
 
 
 def test_the_position_of_an_action_is_before_its_beginning(db):

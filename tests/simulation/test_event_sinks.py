@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.db import events
 from heatlite.engine.notify import event_sinks
 from heatlite.engine.notify.event_sinks import MOST_FAILURES, PAUSE
+from heatlite.engine.notify.idle_outlets import AT_ONCE, IdleOutlets
 from heatlite.engine.types import event_sink_types
 from heatlite.language.environment import Environment
 from heatlite.rpc import messages
@@ -21,6 +23,7 @@ from tests.simulation.cluster import Cluster, wait
 STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))       # 1: every point
 DELIVERED: list[dict] = []
 REFUSED: list[dict] = []
+RUNTIME: list = []                      # of the engine that sends to slow sinks
 NOTES = {'event_sinks': [{'type': 'notes', 'shelf': 'a'}]}
 TWO = {'heat_template_version': '2018-08-31', 'resources': {
     'one': {'type': 'Sim::Thing'}, 'two': {'type': 'Sim::Thing', 'depends_on': 'one'}}}
@@ -66,6 +69,7 @@ def notes(monkeypatch):
     REFUSED.clear()
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'moody', f'{__name__}:Moody')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'notes', f'{__name__}:Notes')
+    monkeypatch.setitem(event_sink_types.BUILT_IN, 'slow', f'{__name__}:Slow')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'broken', f'{__name__}:Broken')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'restarting', f'{__name__}:Restarting')
 
@@ -135,6 +139,63 @@ def test_what_is_added_while_nobody_drives_the_stack_is_told():
         cluster.delete(stack_id)
         cluster.settle(stack_id)
         assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+
+
+class Slow(Notes):
+    """A shelf that takes five seconds for each event."""
+
+    def consume(self, context, event):
+        RUNTIME[0].sleep(5.0)
+        DELIVERED.append(event)
+
+
+def test_each_event_of_an_idle_stack_is_sent_once_by_one_outlet():
+    """Requests may add more of them while the first is being sent."""
+    slow = {'event_sinks': [{'type': 'slow', 'shelf': 'a'}]}
+    with Cluster(engines=1) as cluster:
+        RUNTIME[:] = [cluster.engines[0][0]]
+        stack_id = create(cluster, slow)
+        assert everything_is_delivered(cluster, stack_id)
+        for number in range(10):
+            cluster.ask(messages.MarkUnhealthy(stack_id, 'one', True, f'looks ill {number}'))
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        wait(cluster, 60.0)
+        assert delivered(stack_id) == history(cluster, stack_id)
+
+
+def test_stacks_of_a_project_wait_for_the_events_of_others():
+    told, at_once, most = [], 0, 0
+
+    class Outlet:
+        def __init__(self, stack_id):
+            self.stack_id = stack_id
+
+        def wake(self):
+            told.append('again')
+
+        def run(self):
+            nonlocal at_once, most
+            at_once += 1
+            most = max(most, at_once)
+            universe_of.sleep(1.0)
+            told.append(self.stack_id)
+            at_once -= 1
+            if self.stack_id == 'p3':
+                raise OSError('not now')
+
+    with Cluster(engines=1) as cluster:
+        universe_of, _service = cluster.engines[0]
+        idle = IdleOutlets(universe_of, lambda stack_id, since: Outlet(stack_id))
+        rows = [Row(f'p{number}', 'p') for number in range(20)] + [Row('q', 'q')]
+        universe_of.spawn(lambda: [idle.tell(row, 0) for row in rows])
+        assert cluster.universe.run(lambda: len(told) == 21, limit=100)
+        assert most == AT_ONCE + 1 and told.index('q') <= AT_ONCE and set(told) == {row.id for row in rows}
+
+
+@dataclass
+class Row:
+    id: str
+    project_id: str
 
 
 def test_a_refused_signal_is_told():

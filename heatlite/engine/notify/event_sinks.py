@@ -2,14 +2,15 @@
 
 Events are read from the history in the database; a flag signals that there are new ones. So only durable events are
 sent, in their order, and after a crash those of the running action once more, with the same ids. The engine that drives
-the stack sends them; events added while no engine does are sent by the process that added them. Sinks never delay or
-fail an action; an event that a sink refuses is not sent again. A sink that refuses several in a
+the stack sends them; events added while no engine does are sent by the process that added them (`idle_outlets`). Sinks
+never delay or fail an action; an event that a sink refuses is not sent again. A sink that refuses several in a
 row is left out for a minute, but for the event with which an action ends: clients wait for that.
 """
 
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
@@ -25,6 +26,7 @@ from heatlite.db.connection import Database
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
 from heatlite.engine.durability.event_history import EventHistory
+from heatlite.engine.notify.idle_outlets import IdleOutlets
 from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.event_sink_types import Sink
 from heatlite.language.definition import StackDefinition
@@ -82,6 +84,7 @@ class EventSinks:
         self._history = history
         self._read = read
         self._outlets: dict[str, Outlet] = {}
+        self._idle = IdleOutlets(runtime, self._idle_outlet)
 
     def follow(self, leased: FollowedStack, sent: Callable[[], None], *, is_taken_over: bool = False) -> None:
         """Begin to send events of a stack that this engine drives, or wake up its thread after a new definition.
@@ -121,17 +124,15 @@ class EventSinks:
         if not templates.show(tx, row.template_id).environment.get('event_sinks'):
             return lambda: None
 
-        def tell() -> None:
-            self._runtime.spawn(self._tell_alone, row.id, since)
+        return lambda: self._idle.tell(row, since)
 
-        return tell
-
-    def _tell_alone(self, stack_id: str, since: int) -> None:
+    def _idle_outlet(self, stack_id: str, since: int) -> Outlet | None:
         leased = self._read(stack_id)
-        if leased is not None:
-            outlet = Outlet(self._runtime, self._database, leased, since, sent=lambda: None)
-            outlet.leaves = True
-            outlet.run()
+        if leased is None:
+            return None
+        outlet = Outlet(self._runtime, self._database, leased, since, sent=lambda: None)
+        outlet.leaves = True
+        return outlet
 
     def wake(self, stack_id: str) -> None:
         """Wake up the thread of a stack after events were added."""
@@ -186,7 +187,7 @@ class Outlet:
                 return
             while self._tell():
                 continue
-            if leaves:
+            if leaves and not self._bell.is_set():
                 return
             if not self._bell.is_set():     # else there may be more by now
                 self.is_behind = False
@@ -195,9 +196,11 @@ class Outlet:
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""
         self.leased.bind()
-        found = self._database.retry_until_available(
-            lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
-        for event in found:
+        found = deque(self._database.retry_until_available(
+            lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True))
+        any_left = bool(found)
+        while found:                        # each is decoded when it is sent, and released then
+            event = found.popleft()
             self._position = event.id
             is_of_stack = event.physical_id == self.leased.id
             if is_of_stack and event.status == Status.IN_PROGRESS:
@@ -208,7 +211,7 @@ class Outlet:
                 turns.spend(STEPS_OF_SINK)
                 if is_end or self._runtime.monotonic() >= self._left_out.get(place, 0.0):
                     self._send(place, sink, body, event.uuid)
-        return bool(found)
+        return any_left
 
     def _send(self, place: int, sink: Sink, body: Mapping[str, object], event_id: str) -> None:
         try:
@@ -253,4 +256,4 @@ def payload(event: events.ShownEvent) -> dict[str, object]:
             'resource_name': event.resource_name, 'physical_resource_id': event.physical_id,
             'stack_id': event.stack_id, 'resource_action': event.action, 'resource_status': event.status,
             'resource_status_reason': event.reason, 'resource_type': event.resource_type,
-            'resource_properties': event.properties or {}, 'version': VERSION}}
+            'resource_properties': dict(event.properties or {}), 'version': VERSION}}
