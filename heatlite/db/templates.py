@@ -121,17 +121,18 @@ def _read(tx: sa.Connection, files_id: str | None) -> Files:
     return found
 
 
-def prune(tx: sa.Connection, stack_id: str) -> int:
-    """Remove templates of former requests that neither the stack nor its resources nor its revisions refer to; return
-    how many."""
+def prune(tx: sa.Connection, stack_id: str, keep: int = 0) -> int:
+    """Remove templates of former requests that neither the stack nor its resources nor its revisions refer to, but for
+    the newest `keep`; return how many."""
     used = set(tx.execute(sa.select(stack.c.template_id, stack.c.previous_template_id)
                           .where(stack.c.id == stack_id)).one())
     used.update(tx.execute(sa.select(resource.c.template_id).where(resource.c.stack_id == stack_id).distinct())
                 .scalars())
     found = tx.execute(sa.select(template.c.id).where(
         template.c.stack_id == stack_id, template.c.id.not_in(
-            sa.select(revision.c.template_id).where(revision.c.stack_id == stack_id)))).scalars()
-    return remove(tx, [each for each in found if each not in used])
+            sa.select(revision.c.template_id).where(revision.c.stack_id == stack_id)))
+        .order_by(template.c.created_at.desc(), template.c.id)).scalars()
+    return remove(tx, [each for each in found if each not in used][keep:])
 
 
 def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:

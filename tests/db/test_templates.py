@@ -1,5 +1,6 @@
 import contextlib
 import threading
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -119,6 +120,16 @@ def test_templates_nobody_needs_any_more(db):
         templates.insert(tx, 'other', DOCUMENT, {}, None, NOW, stack_id='s2')
         stacks.insert(tx, stack(template_id='t5', previous_template_id='t4'))
         resources.insert_many(tx, 's1', [state(1, template_id='t2'), state(2)])
+        assert templates.prune(tx, 's1', keep=2) == 0
         assert templates.prune(tx, 's1') == 2
         assert set(templates.documents(tx, ['t1', 't2', 't3', 't4', 't5', 'other'])) == {'t2', 't4', 't5', 'other'}
         assert templates.files(tx, 't2') == {'f': '2'}
+
+
+def test_the_newest_ones_may_stay(db):
+    with db.writer() as tx:
+        for number in range(1, 6):
+            templates.insert(tx, f't{number}', DOCUMENT, {}, None, NOW + timedelta(seconds=number), stack_id='s1')
+        stacks.insert(tx, stack(template_id='t2', previous_template_id=None))
+        assert templates.prune(tx, 's1', keep=2) == 2
+        assert set(templates.documents(tx, ['t1', 't2', 't3', 't4', 't5'])) == {'t2', 't4', 't5'}

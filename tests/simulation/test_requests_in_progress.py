@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 
 import pytest
+import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.db import snapshots, stacks, templates
-from heatlite.db.tables import lease
+from heatlite.db.tables import event, files, lease
+from heatlite.db.tables import template as templates_of_stacks
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import loading, request_keys
+from heatlite.engine.requests.acceptance import MOST_SUPERSEDED
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_nested import FILES, child_of, nested, template
 
 NotSupported, ActionInProgress = exception.NotSupported, exception.ActionInProgress
@@ -240,3 +243,37 @@ def test_a_snapshot_of_the_parent_leaves_one_of_the_nested_stack():
 def snapshot(cluster, snapshot_id):
     with cluster.database.reader() as tx:
         return snapshots.show(tx, snapshot_id)
+
+
+@pytest.mark.parametrize('is_nested', [False, True])
+def test_updates_of_a_stack_in_progress_leave_a_bounded_number_of_rows(is_nested):
+    """Its action may last for hours, and each update brings a template and files."""
+    def document(number):
+        inner = {'heat_template_version': '2018-08-31', 'description': f'number {number}', 'resources': {
+            'a': {'type': 'OS::Heat::Delay', 'properties': {'min_wait': 3000}}}}
+        if not is_nested:
+            return inner, {'f': str(number)}
+        outer = {'heat_template_version': '2018-08-31', 'resources': {'n': {'type': 'inner.yaml'}}}
+        return outer, {'inner.yaml': json.dumps(inner)}
+
+    most = 10
+    with Cluster(engines=1, max_events_per_stack=most, **{'revisions.keep': 2}) as cluster:
+        first, content = document(0)
+        stack_id = cluster.create('s', first, files=content)
+        for number in range(1, 21):
+            wait(cluster, 5.0)
+            changed, content = document(number)
+            cluster.update(stack_id, changed, files=content)
+        wait(cluster, 5.0)
+        row = cluster.row(stack_id)
+        assert (row.action, row.status, row.generation) == ('UPDATE', 'IN_PROGRESS', 21)
+        with cluster.database.reader() as tx:
+            counts = dict(tx.execute(sa.select(templates_of_stacks.c.stack_id, sa.func.count()).group_by(
+                templates_of_stacks.c.stack_id)).tuples().all())
+            assert len(counts) == 1 + is_nested and max(counts.values()) <= MOST_SUPERSEDED + 5
+            assert tx.execute(sa.select(sa.func.count()).select_from(files)).scalar() <= 2 * (MOST_SUPERSEDED + 5)
+            counts = dict(tx.execute(sa.select(event.c.stack_id, sa.func.count()).group_by(
+                event.c.stack_id)).tuples().all())
+            assert max(counts.values()) <= most + 5
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)

@@ -30,9 +30,10 @@ from heatlite.engine.reconcile.revisions import Content, RevisionRecorder
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
 from heatlite.planning.plan import EVERYTHING
-from heatlite.planning.states import NO_REQUIREMENTS, ResourceState
+from heatlite.planning.states import NO_REQUIREMENTS, ResourceState, Status
 
 SMALL = 100                 # resources of a new stack that is stored together with others
+MOST_SUPERSEDED = 5         # templates of a stack to which nothing refers: its engine may be about to read one
 STEPS_PER_ROW = 5           # of `turns`, for the row of one resource
 
 StackOwner = Lease | str | None
@@ -55,8 +56,9 @@ class Acceptance:
     """Stores accepted requests: in threads of requests, of the pool for nested stacks, and of forced deletes."""
 
     def __init__(self, core: EngineCore, controller: StackController, wake: Callable[[str, str | None], None],
-                 recorder: RevisionRecorder, retry_limit: int, notify: InOrder) -> None:
-        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
+                 recorder: RevisionRecorder, retry_limit: int, notify: InOrder, most_events: int) -> None:
+        """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None); `most_events`: in
+        the history of one stack; 0: no limit."""
         self._runtime = core.runtime
         self._database = core.database
         self._engine_id = core.engine_id
@@ -65,6 +67,7 @@ class Acceptance:
         self._recorder = recorder
         self._retry_limit = retry_limit
         self._notify = notify
+        self._most_events = most_events
         self._new: GroupCommit[Lease | None] = GroupCommit(core.runtime, core.database)
 
     def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None,
@@ -87,6 +90,14 @@ class Acceptance:
         only read, as when a snapshot is deleted, has no owner."""
         if by is not None and by.lease.engine_id and not leases.lock_shared(tx, by.lease):
             raise LeaseLost(by.id)
+
+    def limit_remains(self, tx: Connection, before: stacks.StoredStack) -> None:
+        """Remove the oldest of what requests have left of a stack, with `tx` holding its lease. The end of an action
+        removes the others, but until then there may be any number of requests; those of a parent cancel the former
+        one, whose step goes on. `before`: the row before the request that was just stored."""
+        if before.status != Status.COMPLETE:
+            templates.prune(tx, before.id, keep=MOST_SUPERSEDED)
+            events.purge_over(tx, before.id, self._most_events)
 
     def hand_over(self, stack_id: str, owner: StackOwner, row: stacks.StoredStack | None = None) -> None:
         """Make the owner of a stack look at what was committed for it. `row`: the stack's, if it was read for that."""

@@ -118,6 +118,7 @@ class NestedStacks:
                     plan_references.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
+            self._acceptance.limit_remains(tx, current)
             return owner, accepted
 
         accepted = self._acceptance.commit(accept, definition)

@@ -118,7 +118,7 @@ class RequestUseCases:
         return RequestParts(
             core=core,
             acceptance=Acceptance(core, parts.controller, parts.wake_other, parts.recorder, conf.action_retry_limit,
-                                  parts.notify),
+                                  parts.notify, conf.max_events_per_stack),
             stored_stacks=StoredStacks(core.database, core.registry),
             owners=Owners(core),
             recorder=parts.recorder,

@@ -137,6 +137,7 @@ class StackUpdates:
                 keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
             self._recorder.record(tx, current, accepted, applied, context, id_of(request.plan))
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
+            self._acceptance.limit_remains(tx, current)
             return owner, accepted
 
         return self._acceptance.commit(accept, definition)
