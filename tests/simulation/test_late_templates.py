@@ -7,6 +7,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.db.tables import stack
 from tests.simulation.cluster import Cluster, wait
@@ -108,3 +109,32 @@ def test_minimums_that_come_later_make_no_text_longer_than_its_length():
         stack_id = cluster.create('s', {**HOT, 'resources': resources})
         row = cluster.settle(stack_id)
         assert row.status == 'FAILED' and 'cannot be smaller than combined' in row.reason
+
+
+@pytest.mark.parametrize('minutes', [-5, 2 ** 31, 10 ** 11])
+@pytest.mark.parametrize('is_late', [False, True])
+def test_a_timeout_of_a_nested_stack_that_is_none_is_refused(minutes, is_late):
+    resources = {'v': {'type': 'OS::Heat::Value', 'properties': {'value': minutes}},
+                 'a': {'type': 'AWS::CloudFormation::Stack', 'properties': {
+                     'TemplateURL': 'inner.yaml', 'TimeoutInMinutes': VALUE if is_late else minutes}}}
+    inner = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': {'type': 'Sim::Thing'}}})}
+    with Cluster(engines=1) as cluster:
+        if not is_late:
+            with pytest.raises(exception.StackValidationFailed, match='TimeoutInMinutes'):
+                cluster.create('s', {**HOT, 'resources': resources}, files=inner)
+            return
+        stack_id = cluster.create('s', {**HOT, 'resources': resources}, files=inner)
+        row = cluster.settle(stack_id)
+        assert row.status == 'FAILED' and 'TimeoutInMinutes' in row.reason
+        assert not nested_rows(cluster, stack_id)
+
+
+def test_a_stack_with_the_longest_timeout_can_be_deleted():
+    resources = {'a': {'type': 'AWS::CloudFormation::Stack', 'properties': {
+        'TemplateURL': 'inner.yaml', 'TimeoutInMinutes': 2 ** 31 - 1}}}
+    inner = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': {'type': 'Sim::Thing'}}})}
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', {**HOT, 'resources': resources}, files=inner, timeout_mins=2 ** 31 - 1)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
