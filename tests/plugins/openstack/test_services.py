@@ -446,6 +446,10 @@ def test_a_user_of_a_try_before_a_crash_is_taken(cloud: Cloud, request):
     assert keystone.stack_domain_user_token(user, project, 'other-Secret1')
     key = keystone.create_stack_domain_user_keypair(user, project)
     assert key.access and key.secret
+    with pytest.raises(ValueError, match='create_keypair refused'):
+        keystone.create_stack_domain_user_keypair(user, 'another-project')
+    with pytest.raises(ValueError, match='create_keypair refused'):         # an adopted document may name any user
+        keystone.create_stack_domain_user_keypair(cloud.context.user_id, project)
     keystone.disable_stack_domain_user(user, project)
     with pytest.raises(exceptions.Unauthorized):
         keystone.stack_domain_user_token(user, project, 'other-Secret1')

@@ -329,7 +329,7 @@ class KeystoneClient:
     def create_stack_domain_user_keypair(self, user_id: str, project_id: str) -> AccessKey:
         if not self.stack_domain_is_configured:
             return self.create_ec2_keypair(user_id)
-        return self._create_keypair(self.domain_admin_client, user_id, project_id)
+        return self._create_keypair(self._user_in_domain(user_id, project_id, 'create_keypair'), user_id, project_id)
 
     @staticmethod
     def _create_keypair(client: IdentityClient, user_id: str, project_id: str) -> AccessKey:
