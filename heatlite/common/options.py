@@ -17,9 +17,10 @@ MAX_POOL_SIZE = 20                              # [database]: so many connection
 _CPUS = len(os.sched_getaffinity(0))             # those that this process may use
 _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
 
-# Loopback, link-local (including metadata services of clouds), multicast, and unassigned addresses.
-FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/128', '::1/128', 'fe80::/10',
-              'fd00:ec2::254', 'ff00::/8', '64:ff9b:1::/48']         # the last: what translators make of IPv4, RFC 8215
+# Loopback, link-local, metadata services of clouds that are elsewhere, multicast, and unassigned addresses.
+FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '100.100.100.200', '168.63.129.16', '224.0.0.0/3', '::/128',
+              '::1/128', 'fe80::/10', 'fd00:ec2::254', 'ff00::/8',
+              '64:ff9b:1::/48', '2001::/32']        # what translators make of IPv4, RFC 8215; Teredo
 
 # --- [DEFAULT] ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.api import documents, fetching
-from heatlite.common import addresses, exception, urlfetch
+from heatlite.common import addresses, exception, options, urlfetch
 from heatlite.common import config as _config  # noqa: F401 - declares the limits of fetching
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
@@ -177,6 +177,14 @@ def test_what_is_not_asked_unless_it_is_allowed(url, host):
         with pytest.raises(BlockingIOError):
             listening.accept()
     assert refusal(f'http://{host}:{url.rsplit(":", 1)[1]}/template').startswith(FAILED)
+
+
+@pytest.mark.parametrize('address, is_denied', [
+    ('169.254.169.254', True), ('100.100.100.200', True), ('168.63.129.16', True), ('fd00:ec2::254', True),
+    ('2001:0:4136:e378:8000:63bf:3fff:fdd2', True), ('::ffff:168.63.129.16', True), ('2001:db8::1', False),
+    ('100.100.100.201', False), ('10.0.0.1', False)])
+def test_addresses_of_metadata_services_are_denied_by_default(address, is_denied):
+    assert addresses.Networks(options.FETCH_DENY).include(address) is is_denied
 
 
 def test_a_name_that_stands_for_something_else_a_moment_later(url, allowed, monkeypatch):
