@@ -415,6 +415,55 @@ def base_60_environment() -> dict[str, Any]:
     return {**stack(value('v')), 'environment': 'parameters: {p: 1' + ':59' * 150_000 + '}'}
 
 
+# --- what becomes known only while the stack is driven -------------------------------------------------------
+
+LATE = {'get_attr': ['v', 'value']}
+
+
+def late(known: Any, properties: dict[str, Any], kind: str, **request: Any) -> dict[str, Any]:
+    """A resource with properties that use LATE, which is `known` to no check of the request."""
+    found = stack({**value(known, 'v'), 'a': {'type': kind, 'properties': properties}})
+    return {**found, **request}
+
+
+def late_template(text: str) -> dict[str, Any]:
+    return late('late.yaml', {'TemplateURL': LATE}, 'AWS::CloudFormation::Stack', files={'late.yaml': text})
+
+
+def late_aliases() -> dict[str, Any]:
+    lines = ['- &a0 [x]', *(f'- &a{level} [{",".join([f"*a{level - 1}"] * 9)}]' for level in range(1, 12))]
+    head = f'heat_template_version: {VERSION}\nresources:\n  r:\n    type: {TYPE}\n    metadata:\n      m:\n'
+    return late_template(head + ''.join(f'        {line}\n' for line in lines))
+
+
+def late_brackets() -> dict[str, Any]:
+    return late_template(f'heat_template_version: {VERSION}\nresources: {{r: {{type: {TYPE}, metadata: {{m: '
+                         f'{"[" * 200_000}{"]" * 200_000}}}}}}}\n')
+
+
+def late_minimums() -> dict[str, Any]:
+    return late([{'sequence': 'ab', 'min': 512}] * 20_000, {'length': 8, 'character_sequences': LATE},
+                'OS::Heat::RandomString')
+
+
+def late_timeout() -> dict[str, Any]:
+    return late(10 ** 11, {'TemplateURL': 'inner.yaml', 'TimeoutInMinutes': LATE}, 'AWS::CloudFormation::Stack',
+                files={'inner.yaml': f'heat_template_version: {VERSION}\nresources: {{r: {{type: OS::Heat::None}}}}\n'})
+
+
+def metadata_of_members() -> dict[str, Any]:
+    member = {'type': TYPE, 'properties': {'value': 'v'}, 'metadata': {'m': B}}
+    return with_text(400_000, {'g': {'type': 'OS::Heat::ResourceGroup', 'properties': {
+        'count': 900, 'resource_def': member}}})
+
+
+def written_texts() -> dict[str, Any]:
+    """Control characters take the longest to write as YAML."""
+    long = {'str_replace': {'template': {'get_param': 'b'}, 'params': {'x': '\x01\x02\x03\x04'}}}
+    return with_text(400_000, {'c': {'type': 'OS::Heat::CloudConfig', 'properties': {
+        'cloud_config': {'a': [long] * 4}}}})
+
+
 ANY = {'refused': False}
 CASES = (
     Case('join of a large text', join, quick=True),
@@ -499,4 +548,10 @@ CASES = (
     Case('large environment', environment, **ANY),
     Case('an environment file named 2 000 times', environment_named_often),
     Case('5 000 aliases of types', aliases_of_types, **ANY),
+    Case('aliases in a template named late', late_aliases, **ANY, quick=True),
+    Case('brackets in a template named late', late_brackets, **ANY, quick=True),
+    Case('minimums that come late', late_minimums, **ANY, quick=True),
+    Case('a timeout beyond all dates', late_timeout, **ANY, quick=True),
+    Case('metadata of 900 members', metadata_of_members, **ANY, quick=True),
+    Case('texts that are written as YAML', written_texts, **ANY, quick=True),
 )
