@@ -85,11 +85,3 @@ def _fetch(url: object) -> str:
         return fetching.template(url)
     except urlfetch.URLFetchError as error:
         raise exception.HTTPBadRequest(_('Could not retrieve template: %s') % error) from None
-
-
-
-def emptied(template: Mapping[str, object]) -> dict[str, object]:
-    """Return the template shown for a deleted stack: its version, and no resources."""
-    hot = 'heat_template_version' in template
-    kept = {key: template[key] for key in template_format.VERSION_KEYS if key in template}
-    return {**kept, 'resources' if hot else 'Resources': {}}

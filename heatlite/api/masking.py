@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sqlalchemy import Connection
 
 from heatlite.api import deployment_logins
+from heatlite.common import template_format
 from heatlite.common.document_parts import mapping
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
@@ -48,13 +49,22 @@ def environment(stored: Mapping[str, object], document: Mapping[str, object],
     return shown
 
 
-def template(document: Mapping[str, object], stored: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the template as its author wrote it; hidden values in that of a nested stack are masked.
+def template(stack: stacks.Identity, stored: templates.StoredTemplate) -> Mapping[str, object]:
+    """Return the template of a stack, for every API that shows it: as its author wrote it; without resources where the
+    stack is deleted; of a nested stack, whose template may have been written by a type, without hidden values."""
+    if stack.deleted_at is not None:
+        return _emptied(stored.document)
+    if stack.owner_id is None:
+        return stored.document
+    secrets = stored.environment.get(masking.VALUES)
+    return Mask(secrets if isinstance(secrets, Iterable) else ())(stored.document)
 
-    `stored`: the environment.
-    """
-    secrets = stored.get(masking.VALUES)
-    return Mask(secrets if isinstance(secrets, Iterable) else ())(document)
+
+def _emptied(document: Mapping[str, object]) -> dict[str, object]:
+    """Return the version of a template, without resources."""
+    hot = 'heat_template_version' in document
+    version = {key: document[key] for key in template_format.VERSION_KEYS if key in document}
+    return {**version, 'resources' if hot else 'Resources': {}}
 
 
 def of_stored(stored: templates.StoredTemplate) -> Mask:

@@ -98,7 +98,7 @@ def _state_of_stack(base: str, stack: stack_lists.Summary | stacks.StoredStack, 
 
 
 def described(stack: stacks.StoredStack) -> str:
-    """Return the description. A deleted stack has an empty template, see `documents.emptied`."""
+    """Return the description. A deleted stack has an empty template, see `masking.template`."""
     return (stack.description if stack.deleted_at is None else '') or NO_DESCRIPTION
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from heatlite.api import bodies, documents, masking
+from heatlite.api import bodies, masking
 from heatlite.common import config, exception, limits  # noqa: F401 - `config` declares the limits of fetching
 from heatlite.common.limits import Limits
 from heatlite.rpc import messages
@@ -222,7 +222,7 @@ def test_export_documents_are_masked_to_the_last_level():
     ({'AWSTemplateFormatVersion': '2010-09-09', 'Resources': {'a': {}}, 'Parameters': {}},
      {'AWSTemplateFormatVersion': '2010-09-09', 'Resources': {}})])
 def test_the_template_of_a_deleted_stack(template, left):
-    assert documents.emptied(template) == left
+    assert masking._emptied(template) == left
 
 
 @pytest.mark.parametrize('body, converge', [

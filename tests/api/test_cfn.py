@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from xml.etree import ElementTree
 
 import pytest
+import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.api.cfn import deploy
@@ -334,3 +335,23 @@ def test_update_and_delete(cfn, lamp):
     assert deleted['Outputs'] == [] and deleted['Description'] == 'No description'
     assert all('::' in each['ParameterKey'] for each in deleted['Parameters'])
     assert cfn.ask('ListStacks') == {'StackSummaries': []}
+
+
+def test_the_template_of_a_nested_stack_shows_no_hidden_value(cfn, started):
+    """Types write such templates, with the values of properties. As the REST API shows it."""
+    cfn.ask('CreateStack', StackName='group', TemplateBody=json.dumps({
+        'HeatTemplateFormatVersion': '2012-12-12', 'Parameters': {'Word': {'Type': 'String', 'NoEcho': 'true'}},
+        'Resources': {'members': {'Type': 'OS::Heat::ResourceGroup', 'Properties': {'count': 1, 'resource_def': {
+            'type': 'OS::Heat::TestResource',
+            'properties': {'value': {'Fn::Join': ['-', ['is', {'Ref': 'Word'}]]}}}}}}}),
+        Parameters__member__1__ParameterKey='Word', Parameters__member__1__ParameterValue='SECRETWORD')
+    cfn.settled('group', 'CREATE_COMPLETE')
+    database = started[1]
+    with database.reader() as tx:
+        nested = tx.execute(sa.select(tables.stack.c.id, tables.stack.c.name).where(
+            tables.stack.c.owner_id.is_not(None), tables.stack.c.name.like('group-%'))).one()
+    arn = f'arn:openstack:heat::{in_process.PROJECT}:stacks/{nested.name}/{nested.id}'
+    shown = cfn.ask('GetTemplate', StackName=arn)['TemplateBody']
+    assert shown['resources']['0']['properties'] == {'value': 'is-******'}
+    path = f'/v1/{in_process.PROJECT}/stacks/{nested.name}/{nested.id}/template'
+    assert in_process.ask(in_process.build(started[0], database, started[2]), 'GET', path).json == shown

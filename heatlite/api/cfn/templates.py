@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heatlite.api import bodies, documents, fetching
+from heatlite.api import bodies, documents, fetching, masking
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.request import CfnRequest
 from heatlite.common import exception, urlfetch
@@ -19,8 +19,9 @@ NOTHING_GIVEN = _('TemplateBody or TemplateUrl were not given.')
 
 def get_template(req: CfnRequest) -> View:
     with req.db.reader() as tx:
-        stored = templates.show(tx, req.live_stack(tx).template_id)
-    return {'TemplateBody': stored.document}
+        stack = req.live_stack(tx)
+        stored = templates.show(tx, stack.template_id)
+    return {'TemplateBody': masking.template(stack, stored)}
 
 
 def estimate_template_cost(req: CfnRequest) -> View:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from heatlite.api import bodies, documents, finding, links, masking, preconditions, schemas, views
+from heatlite.api import bodies, finding, links, masking, preconditions, schemas, views
 from heatlite.api.query import Query
 from heatlite.api.rendering import yield_control
 from heatlite.api.results import Created, Redirect, StreamedList, TaggedAnswer
@@ -93,10 +93,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> TaggedAnswer:
 
 
 def template(req: Request, stack_name: str, stack_id: str) -> Mapping[str, object]:
-    stack, stored = _stored(req, stack_name, stack_id)
-    if stack.deleted_at is not None:
-        return documents.emptied(stored.document)
-    return stored.document if stack.owner_id is None else masking.template(stored.document, stored.environment)
+    return masking.template(*_stored(req, stack_name, stack_id))
 
 
 def environment(req: Request, stack_name: str, stack_id: str) -> View:
