@@ -1,6 +1,7 @@
 """The CloudWatch API with a real engine: every action, in every protocol."""
 
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
 
@@ -8,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.api.cloudwatch import metrics
+from heatlite.db import alarms
 from tests.api import cloudwatch
 from tests.api.cloudwatch import OTHER, Cbor, Json, Query
 
@@ -315,6 +317,54 @@ def test_an_alarm(client, name):
     assert described(client, AlarmName=name) == [found]          # as Heat had it
     ok(client.ask('DeleteAlarms', {'AlarmNames': [name]}))
     assert described(client, AlarmNames=[name]) == []
+
+
+SIGNED = (f'http://h:8000/v1/signal/arn%3Aopenstack%3Aheat%3A%3A{"f" * 32}%3Astacks/s/i/resources/up'
+          '?SignatureMethod=HmacSHA256&AWSAccessKeyId=KEY&Signature=SECRETSIG')
+HOOK = 'https://user:SECRETWORD@hooks.example/services/SECRETHOOK?a=SECRETKEY#SECRETPART'
+SHOWN = [SIGNED.partition('?')[0], 'https://hooks.example']
+
+
+@pytest.mark.parametrize('kind', ['OKActions', 'AlarmActions', 'InsufficientDataActions'])
+def test_a_reader_sees_no_secret_of_an_action(served, name, kind):
+    """Who may change stacks sees the whole URL."""
+    app, database = served
+    measured = {'Namespace': 'Test', 'MetricName': name}
+    ok(Json(app).ask('PutMetricAlarm', alarm(name, **{kind: [HOOK]})))
+    with database.writer() as tx:                   # a signal to a resource that is not there would be refused
+        stored = alarms.named(tx, 'f' * 32, {name})[0]
+        field = {'OKActions': 'ok_actions', 'AlarmActions': 'alarm_actions'}.get(kind, 'insufficient_data_actions')
+        alarms.put(tx, replace(stored, rule=replace(stored.rule, **{field: (SIGNED, HOOK)})))
+    for roles, expected in (('member,reader', [SIGNED, HOOK]), ('reader', SHOWN)):
+        asking = Json(app, roles=roles)
+        found = [*described(asking, AlarmNames=[name]), *described(asking, AlarmNamePrefix=name),
+                 *ok(asking.ask('DescribeAlarmsForMetric', measured))['MetricAlarms']]
+        assert [each[kind] for each in found] == [expected] * 3
+
+
+def test_the_prefix_of_an_action_tells_a_reader_no_more_than_what_is_shown(app, name):
+    ok(Json(app).ask('PutMetricAlarm', alarm(name, AlarmActions=[HOOK])))
+    for roles, prefix, number_of_alarms in (
+            ('member,reader', HOOK[:-2], 1), ('reader', HOOK[:-2], 0), ('reader', HOOK[:9], 0),
+            ('reader', 'https://hooks.', 1)):
+        found = described(Json(app, roles=roles), AlarmNames=[name], ActionPrefix=prefix)
+        assert len(found) == number_of_alarms, (roles, prefix)
+
+
+def test_the_history_shows_no_secret_of_an_action(app, name):
+    """Neither while a request waits nor when its host was not reached."""
+    action = 'https://u:SECRETWORD@127.0.0.1:9/SECRETHOOK?SECRETKEY'
+    ok(Json(app).ask('PutMetricAlarm', alarm(name, AlarmActions=[action])))
+    ok(Json(app).ask('SetAlarmState', {'AlarmName': name, 'StateValue': 'ALARM', 'StateReason': 'is'}))
+
+    def entries():
+        return [each for each in ok(Json(app).ask('DescribeAlarmHistory', {'AlarmName': name}))['AlarmHistoryItems']
+                if each['HistoryItemType'] == 'Action']
+    for _try in range(1000):
+        if len(found := entries()) > 1:
+            break
+    assert len(found) > 1 and 'https://127.0.0.1:9' in str(found)
+    assert 'SECRET' not in str(found)
 
 
 def test_states(client, name):

@@ -525,7 +525,7 @@ def test_too_many_requests(monkeypatch):
         found = [each for each in history(cluster, kind='Action') if 'wait' in each.summary]
         assert [each.data['actionState'] for each in found] == ['Queued'] * 3 + ['Failed'] * 2
         assert found[-1].summary == (
-            'No request was sent to https://hooks.example/in: 3 of the project wait already.')
+            'No request was sent to https://hooks.example: 3 of the project wait already.')
         cluster.context.project_id = 'other'
         put(cluster, alarm_actions=(HOOK,))
         cluster.ask(messages.SetAlarmState('a', 'ALARM', 'tried'))

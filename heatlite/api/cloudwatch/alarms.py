@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Final
 
 from sqlalchemy import Connection
 
-from heatlite.api import wsgi
+from heatlite.api import access, wsgi
 from heatlite.api.cloudwatch import clock, inputs, projects, tokens
 from heatlite.api.cloudwatch.datapoints import metric
 from heatlite.api.cloudwatch.errors import CloudWatchError
@@ -17,9 +18,12 @@ from heatlite.api.cloudwatch.shapes import InvalidCombination, InvalidParameter
 from heatlite.common.i18n import _
 from heatlite.db import alarms
 from heatlite.db.alarms import Alarm, HistoryEntry
+from heatlite.planning import alarm_actions
 from heatlite.planning.alarms import ALARM, LONGEST_RANGE, NODATA, NORMAL, SUSPENDED, AlarmRule
 from heatlite.planning.alarms import SHORT_PERIODS as SHORT
 from heatlite.rpc import messages
+
+ShownAction = Callable[[str], str]      # what a caller sees of an action
 
 METRIC_ALARM: Final = 'MetricAlarm'
 BLOCK: Final = 100                  # alarms that are read at once
@@ -92,21 +96,22 @@ def describe_alarms(req: wsgi.Request, arguments: inputs.DescribeAlarmsInput) ->
     marker = tokens.text('DescribeAlarms', arguments.next_token)
     if arguments.alarm_types and METRIC_ALARM not in arguments.alarm_types:
         return {'MetricAlarms': [], 'CompositeAlarms': []}
+    shown_action = _shown_action(req)
     with req.db.reader() as tx:
         project_id = projects.of_caller(req, tx)
         if names:
             found = [each for each in alarms.named(tx, project_id, set(names))
-                     if _is_wanted(each, arguments) and each.name > (marker or '')]
+                     if _is_wanted(each, arguments, shown_action) and each.name > (marker or '')]
             shown, goes_on = found[:arguments.max_records], len(found) > arguments.max_records
             last = shown[-1].name if shown else ''
         else:
-            shown, last, goes_on = _page(tx, project_id, arguments, marker)
-    return {'MetricAlarms': [_alarm(each) for each in shown], 'CompositeAlarms': [],
+            shown, last, goes_on = _page(tx, project_id, arguments, marker, shown_action)
+    return {'MetricAlarms': [_alarm(each, shown_action) for each in shown], 'CompositeAlarms': [],
             'NextToken': tokens.make('DescribeAlarms', last) if goes_on else None}
 
 
-def _page(tx: Connection, project_id: str, arguments: inputs.DescribeAlarmsInput,
-          marker: str | None) -> tuple[list[Alarm], str, bool]:
+def _page(tx: Connection, project_id: str, arguments: inputs.DescribeAlarmsInput, marker: str | None,
+          shown_action: ShownAction) -> tuple[list[Alarm], str, bool]:
     """(alarms, name of the last one that was read, whether there may be more)"""
     shown: list[Alarm] = []
     last = marker or ''
@@ -114,7 +119,7 @@ def _page(tx: Connection, project_id: str, arguments: inputs.DescribeAlarmsInput
         found = alarms.page(tx, project_id, arguments.alarm_name_prefix, marker=last or None, limit=BLOCK)
         for number, each in enumerate(found, start=1):
             last = each.name
-            if _is_wanted(each, arguments):
+            if _is_wanted(each, arguments, shown_action):
                 shown.append(each)
             if len(shown) == arguments.max_records:
                 return shown, last, number < len(found) or len(found) == BLOCK
@@ -123,11 +128,17 @@ def _page(tx: Connection, project_id: str, arguments: inputs.DescribeAlarmsInput
     return shown, last, True
 
 
-def _is_wanted(alarm: Alarm, arguments: inputs.DescribeAlarmsInput) -> bool:
+def _shown_action(req: wsgi.Request) -> ShownAction:
+    """How actions are shown to the caller: with a signed URL anybody can send the signal, while its stack exists."""
+    return str if access.may_see(req) else alarm_actions.shown
+
+
+def _is_wanted(alarm: Alarm, arguments: inputs.DescribeAlarmsInput, shown_action: ShownAction) -> bool:
+    """`shown_action`: a prefix is compared with what the caller sees, so that it tells no more."""
     if arguments.state_value is not None and WORDS[alarm.state] != arguments.state_value:
         return False
     rule, prefix = alarm.rule, arguments.action_prefix
-    return prefix is None or any(action.startswith(prefix) for action in (
+    return prefix is None or any(shown_action(action).startswith(prefix) for action in (
         *rule.alarm_actions, *rule.ok_actions, *rule.insufficient_data_actions))
 
 
@@ -136,7 +147,7 @@ def describe_alarms_for_metric(req: wsgi.Request, arguments: inputs.DescribeAlar
     with req.db.reader() as tx:
         found = alarms.for_metric(tx, projects.of_caller(req, tx), measured, arguments.statistic, arguments.period,
                                   arguments.unit)
-    return {'MetricAlarms': [_alarm(each) for each in found]}
+    return {'MetricAlarms': [_alarm(each, _shown_action(req)) for each in found]}
 
 
 def describe_alarm_history(req: wsgi.Request, arguments: inputs.DescribeAlarmHistoryInput) -> Result:
@@ -155,13 +166,15 @@ def describe_alarm_history(req: wsgi.Request, arguments: inputs.DescribeAlarmHis
 
 # --- views -------------------------------------------------------------------------------------------------
 
-def _alarm(alarm: Alarm) -> Result:
+def _alarm(alarm: Alarm, shown_action: ShownAction) -> Result:
     rule = alarm.rule
+    on_alarm, on_ok, on_no_data = (tuple(map(shown_action, each)) for each in (
+        rule.alarm_actions, rule.ok_actions, rule.insufficient_data_actions))
     return {
         'AlarmName': alarm.name, 'AlarmArn': f'arn:openstack:cloudwatch::{alarm.project_id}:alarm:{alarm.name}',
         'AlarmDescription': rule.description or None, 'AlarmConfigurationUpdatedTimestamp': alarm.updated_at,
-        'ActionsEnabled': alarm.actions_enabled, 'OKActions': rule.ok_actions, 'AlarmActions': rule.alarm_actions,
-        'InsufficientDataActions': rule.insufficient_data_actions, 'StateValue': WORDS[alarm.state],
+        'ActionsEnabled': alarm.actions_enabled, 'OKActions': on_ok, 'AlarmActions': on_alarm,
+        'InsufficientDataActions': on_no_data, 'StateValue': WORDS[alarm.state],
         'StateReason': alarm.reason,
         'StateReasonData': _reason_data(alarm),
         'StateUpdatedTimestamp': alarm.state_at, 'MetricName': rule.metric.name, 'Namespace': rule.metric.namespace,

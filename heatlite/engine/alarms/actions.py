@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from heatlite.common import exception, urlfetch
+from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
 from heatlite.db import codec
 from heatlite.db.alarms import Alarm
+from heatlite.planning import alarm_actions
 from heatlite.planning.alarms import ALARM, NODATA, NORMAL, SUSPENDED
 
 ARN: Final = 'arn:openstack:heat:'
-_SIGNALLED = re.compile(r'/(?:signal|waitcondition)/(?=arn(?::|%3a)openstack)', re.IGNORECASE)
-_REST = re.compile(r'/v1/[^/]+/stacks/(?P<name>[^/]+)/(?P<id>[^/]+)/resources/(?P<resource>[^/]+)/signal/?$')
 _RESOURCE = '/resources/'
 # The words for states in signals, as handlers of scaling policies know them, and in messages to others.
 SIGNALLED: Final = {ALARM: 'alarm', NORMAL: 'ok', NODATA: 'insufficient data', SUSPENDED: 'insufficient data'}
@@ -53,7 +51,7 @@ class ToURL:
 
     @property
     def shown(self) -> str:
-        return urlfetch.shown(self.url)
+        return alarm_actions.shown(self.url)
 
 
 def parse(action: str, project_id: str, stack_id: str | None) -> ToResource | ToURL:
@@ -70,10 +68,10 @@ def parse(action: str, project_id: str, stack_id: str | None) -> ToResource | To
     except ValueError:
         raise exception.HTTPBadRequest(_('The URL of an action cannot be read.')) from None
     if is_url:
-        signal = _SIGNALLED.search(parts.path)
+        signal = alarm_actions.SIGNAL.search(parts.path)
         if signal is not None:
             return _of_arn(unquote(parts.path[signal.end():]), project_id)
-        rest = _REST.search(parts.path)
+        rest = alarm_actions.REST_SIGNAL.search(parts.path)
         if rest is not None:
             return ToResource(unquote(rest['id']), unquote(rest['resource']))
         return ToURL(action)

@@ -25,6 +25,7 @@ from heatlite.engine.alarms import evaluation
 from heatlite.engine.alarms.transitions import FAILED, SUCCEEDED, action_entry
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
+from heatlite.planning import alarm_actions
 
 LOG = log.getLogger(__name__)
 
@@ -90,13 +91,14 @@ class Webhooks:
             return _('The request cannot be read. %s') % url.reason
         if isinstance(body, codec.Unreadable):
             return _('The request cannot be read. %s') % body.reason
+        shown = alarm_actions.shown(url)
         try:
             status = self.post(url, codec.encode(body).encode())
         except urlfetch.URLFetchError as error:
-            return str(error)
+            return str(error).replace(urlfetch.shown(url), shown)
         if 200 <= status < 300:
             return None
-        return _('%(url)s answered with %(status)d.') % {'url': urlfetch.shown(url), 'status': status}
+        return _('%(url)s answered with %(status)d.') % {'url': shown, 'status': status}
 
     def _store(self, tx: Connection, lease: Lease, webhook: Webhook, why_not: str | None) -> None:
         evaluation.held(tx, lease)
@@ -105,7 +107,7 @@ class Webhooks:
         if why_not is None:
             if alarms.sent(tx, webhook):
                 alarms.remember(tx, [action_entry(webhook, SUCCEEDED, _('A request to %s was accepted.')
-                                                  % urlfetch.shown(str(webhook.url)), at)])
+                                                  % alarm_actions.shown(str(webhook.url)), at)])
             return
         attempt = webhook.attempts + 1
         is_last = attempt >= TRIES
