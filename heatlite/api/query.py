@@ -12,6 +12,7 @@ from heatlite.common.i18n import _
 LONGEST_TAG = 80                            # characters
 LONGEST_NAME = 255
 LONGEST_ID = 36
+NO_NUL = _('a text without the character NUL')
 LARGEST_INTEGER = 2 ** 31 - 1               # of an integer column
 
 _NATURAL = re.compile(r'(0|[1-9][0-9]*)\Z')
@@ -110,8 +111,7 @@ def _is_too_large(written: str) -> bool:
 
 
 def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str | None:
-    """Return a field of a body: a text of at most `most` characters, the size of its column; None when absent or
-    null."""
+    """Return a field of a body; None when absent or null. `most`: the characters of its column, which takes no NUL."""
     value = body.get(key)
     if value is None:
         return None
@@ -119,6 +119,8 @@ def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str |
         raise exception.InvalidField(key, _('a text'), value)
     if len(value) > most:
         raise exception.InvalidField(key, _('at most %s characters') % most, value)
+    if '\0' in value and most < sys.maxsize:
+        raise exception.InvalidField(key, NO_NUL, value)
     return value
 
 
@@ -136,6 +138,8 @@ def tags(value: object, key: str = 'tags') -> tuple[str, ...]:
         raise exception.HTTPBadRequest(_('"%(key)s" has %(count)d tags, more than the %(most)d that a stack may have.')
                                        % {'key': key, 'count': len(found), 'most': limits.MOST_TAGS})
     for tag in found:
+        if '\0' in tag:
+            raise exception.InvalidField(key, NO_NUL, tag)
         if len(tag) > LONGEST_TAG:
             raise exception.HTTPBadRequest(
                 _('Invalid tag, "%(tag)s" is longer than %(most)s characters') % {'tag': tag, 'most': LONGEST_TAG})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Final
@@ -21,7 +21,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from psycopg2 import extensions
 
 from heatlite.common import host_lookups
-from heatlite.db import server_connections
+from heatlite.db import codec, server_connections
 from heatlite.db.pooling import with_pooling
 
 CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
@@ -75,6 +75,37 @@ class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
             self.patience = None
 
 
+class PostgresqlCursor(extensions.cursor):        # type: ignore[misc]
+    """Replaces the characters that PostgreSQL does not have, NUL above all, in the values of statements.
+
+    A filter with such a text then finds nothing, as on other databases. The driver refuses the text before it sends
+    anything, so all other statements cost nothing more; those of several rows are looked through.
+    """
+
+    def execute(self, query: object, values: object = None) -> None:
+        try:
+            super().execute(query, values)
+        except ValueError:
+            cleaned = _clean(values)
+            if cleaned == values:
+                raise
+            super().execute(query, cleaned)
+
+    def executemany(self, query: object, rows: Iterable[object]) -> None:
+        super().executemany(query, [_clean(row) for row in rows])
+
+
+def _clean(values: object) -> object:
+    match values:
+        case str():
+            return codec.clean(values)
+        case dict():
+            return {name: _clean(value) for name, value in values.items()}
+        case tuple() | list():
+            return type(values)([_clean(value) for value in values])
+    return values
+
+
 class Connector:
     """Makes connections, by way of the host that accepted the last one if it still does."""
 
@@ -109,7 +140,8 @@ class Connector:
             named = {'connect_timeout': CONNECT, **named}
         for number, address in enumerate(addresses, 1):
             try:
-                return self._connect(**{**named, **host, **address}, connection_factory=PostgresqlConnection)
+                return self._connect(**{**named, **host, **address}, connection_factory=PostgresqlConnection,
+                                     cursor_factory=PostgresqlCursor)
             except psycopg2.OperationalError:
                 if number == len(addresses):
                     raise

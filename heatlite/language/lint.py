@@ -112,6 +112,9 @@ class Checker(DocumentChecks):
             if '/' in name:
                 yield Diagnostic(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path,
                                  rule=rules.NAME)
+            if '\0' in name:
+                yield Diagnostic(exception.StackValidationFailed(message=_(
+                    'Resource name may not contain the character NUL')), path, rule=rules.NAME)
             if len(name) > LONGEST_NAME:
                 yield Diagnostic(exception.StackValidationFailed(
                     message=_('Resource name is longer than %s characters') % LONGEST_NAME), path, rule=rules.NAME)
