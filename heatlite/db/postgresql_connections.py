@@ -45,6 +45,7 @@ def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
         if reading:
             connection.autocommit = True
             return
+        connection.isolation_level = extensions.ISOLATION_LEVEL_READ_COMMITTED      # whatever the server's default is
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = '{server_connections.LOCK_WAIT}s'; "
                            f"SET idle_in_transaction_session_timeout = '{server_connections.IDLE}s'")

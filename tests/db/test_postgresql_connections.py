@@ -199,3 +199,17 @@ def test_a_single_server_is_given_the_usual_time():
     connector(host='c', port=5)
     assert asked == [{'host': 'c', 'port': 5, 'connection_factory': PostgresqlConnection,
                       'cursor_factory': PostgresqlCursor}]
+
+
+@one
+def test_a_writer_is_at_read_committed_whatever_the_server_has_as_default():
+    """The default of a database or a role, as ALTER ROLE ... SET gives it."""
+    url = sa.make_url(os.environ[SERVER]).update_query_dict({
+        'options': '-c default_transaction_isolation=serializable'})
+    database = Database(url.render_as_string(hide_password=False))
+    try:
+        for _transaction in range(2):
+            with database.writer() as tx:
+                assert tx.exec_driver_sql('SHOW transaction_isolation').scalar() == 'read committed'
+    finally:
+        database.close()
