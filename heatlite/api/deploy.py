@@ -26,7 +26,7 @@ from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
-from heatlite.common import addresses, audit, exception, health, settings
+from heatlite.common import addresses, audit, config, exception, health, settings
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 from heatlite.common.rate_limit import Rate
@@ -94,7 +94,8 @@ def authentication(conf: cfg.ConfigOpts) -> Layer:
         case 'standalone':
             from heatlite.api.middleware.password import PasswordAuth
             return partial(PasswordAuth, auth_url=identity_url(conf) or '', multi_cloud=conf.auth_password.multi_cloud,
-                           allowed=tuple(conf.auth_password.allowed_auth_uris), timeout=conf.clients.timeout)
+                           allowed=tuple(conf.auth_password.allowed_auth_uris), verify=_verification(conf),
+                           timeout=conf.clients.timeout)
         case 'noauth':
             return partial(NoAuth, token_response=conf.noauth.token_response)
         case unknown:
@@ -236,12 +237,12 @@ def console(conf: cfg.ConfigOpts) -> list[Layer]:
 
 def _verification(conf: cfg.ConfigOpts) -> bool | str:
     """How the certificate of `identity_url` is verified: the file with the authorities, or whether at all."""
-    if conf.clients_keystone.auth_uri:
+    if conf.clients_keystone.auth_uri or not settings.is_used(conf, 'keystone_authtoken'):
         own, common = conf.clients_keystone, conf.clients
         insecure, file = [common[name] if own[name] is None else own[name] for name in ('insecure', 'ca_file')]
     else:
         insecure, file = conf.keystone_authtoken.insecure, conf.keystone_authtoken.cafile
-    return not insecure and (file or True)
+    return config.verification(insecure, file)
 
 
 def observe(method: str, route: str, status: str, seconds: float) -> None:

@@ -199,12 +199,15 @@ def get_client_option(client: str, option: str) -> Any:
     return cfg.CONF.clients[option]
 
 
+def verification(insecure: bool, authorities: str | None) -> bool | str:
+    """Return how the certificate of a server is verified, as sessions take it: by a file with authorities, by those of
+    the system (True), or not at all (False), even with such a file."""
+    return not insecure and (authorities or True)
+
+
 def get_ssl_options(client: str) -> dict[str, Any]:
     """Return `verify` and `cert` as keystoneauth sessions take them."""
-    if get_client_option(client, 'insecure'):
-        verify: bool | str = False
-    else:
-        verify = get_client_option(client, 'ca_file') or True
+    verify = verification(get_client_option(client, 'insecure'), get_client_option(client, 'ca_file'))
     certificate, key = get_client_option(client, 'cert_file'), get_client_option(client, 'key_file')
     return {'verify': verify, 'cert': (certificate, key) if certificate and key else certificate}
 

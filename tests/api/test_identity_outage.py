@@ -8,6 +8,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from heatlite.api import deploy as rest
+from heatlite.api.aws import layers
 from heatlite.api.cfn import deploy
 from heatlite.api.console.identity import IdentityService
 from heatlite.common import exception, log_throttle
@@ -158,3 +160,38 @@ def test_a_login_at_the_console_and_a_file_that_is_not_there(tmp_path, caplog, m
 @pytest.fixture(autouse=True)
 def _nothing_logged():
     log_throttle.forget()
+
+
+@pytest.mark.parametrize('more, reason', [
+    ({}, 'ConnectFailure'), ({'clients_keystone__ca_file': '/nowhere/ca.pem'}, '/nowhere/ca.pem')])
+def test_a_password_that_cannot_be_checked(database, caplog, more, reason):
+    """Flavour standalone: the login may be right."""
+    url = AWAY if not more else AWAY.replace('http:', 'https:')
+    conf = in_process.options(paste_deploy__flavor='standalone', clients_keystone__auth_uri=url, **more)
+    app = in_process.build(conf, database, in_process.NoEngine(), identity=None)
+    with caplog.at_level(logging.INFO):
+        answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None,
+                                headers={'X-Auth-User': 'u', 'X-Auth-Key': 'k'})
+    assert (answer.status_code, answer.json['error']['type']) == (503, 'KeystoneUnavailable'), answer.text
+    assert answer.headers['Retry-After'] and '127.0.0.1' not in answer.text
+    assert reason in caplog.text and 'Traceback' not in caplog.text
+
+
+@pytest.mark.parametrize('more, expected', [
+    ({}, True), ({'clients__ca_file': '/ca'}, '/ca'),
+    ({'clients__ca_file': '/ca', 'clients_keystone__ca_file': '/own'}, '/own'),
+    ({'clients__ca_file': '/ca', 'clients_keystone__insecure': True}, False)])
+def test_how_the_keystone_of_passwords_is_verified(more, expected):
+    conf = in_process.options(paste_deploy__flavor='standalone', clients_keystone__auth_uri=AWAY, **more)
+    assert rest.authentication(conf).keywords['verify'] == expected
+    without = in_process.options(paste_deploy__flavor='standalone', auth_password__multi_cloud=True,
+                                 auth_password__allowed_auth_uris=[AWAY], **more)
+    assert rest.authentication(without).keywords['verify'] == expected
+
+
+@pytest.mark.parametrize('insecure, file, expected', [
+    (False, None, True), (False, '/ca', '/ca'), (True, None, False), (True, '/ca', False)])
+def test_how_the_keystone_of_signatures_is_verified(insecure, file, expected):
+    """As others: `insecure` counts beside a file, too."""
+    conf = in_process.options(ec2authtoken__insecure=insecure, ec2authtoken__ca_file=file)
+    assert layers._session(conf, 'ec2authtoken').verify == expected

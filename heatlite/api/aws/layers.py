@@ -114,5 +114,5 @@ def _session(conf: cfg.ConfigOpts, *groups: str) -> Session:
         if login is not None:
             break
     certificate = (options.cert_file, options.key_file) if options.cert_file and options.key_file else options.cert_file
-    return session.Session(auth=login, verify=options.ca_file or not options.insecure, cert=certificate,
+    return session.Session(auth=login, verify=config.verification(options.insecure, options.ca_file), cert=certificate,
                            timeout=conf.clients.timeout)

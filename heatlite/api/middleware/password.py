@@ -1,6 +1,7 @@
 """Flavour `standalone`: user name and password in headers, checked by a login at Keystone.
 
-The project is the first segment of the path. Missing or wrong credentials are a 401.
+The project is the first segment of the path. Missing or wrong credentials are a 401, a Keystone that does not check
+them a 503: clients try again then.
 """
 
 from __future__ import annotations
@@ -15,9 +16,13 @@ from keystoneauth1.identity import v3
 from webob import exc
 
 from heatlite.api.middleware import identity
-from heatlite.common import outages
+from heatlite.api.middleware.authorities import log_unusable
+from heatlite.common import exception, outages
 
 DEFAULT_DOMAIN = 'default'
+# How Keystone answers to a wrong login, also to names that it cannot have.
+REFUSALS = (keystone_exceptions.Unauthorized, keystone_exceptions.Forbidden, keystone_exceptions.NotFound,
+            keystone_exceptions.BadRequest)
 
 
 class PasswordAuth:
@@ -67,11 +72,14 @@ class PasswordAuth:
             found = login.get_access(session.Session(auth=login, verify=self._verify, timeout=self._timeout))
             outages.back(outages.IDENTITY)
             return found
-        except (keystone_exceptions.Unauthorized, keystone_exceptions.Forbidden, keystone_exceptions.NotFound):
+        except REFUSALS:
             return None
         except keystone_exceptions.ClientException as error:
             outages.away(outages.IDENTITY, f'{auth_url} could not check a password: {error}')
-            return None
+            raise exception.KeystoneUnavailable(reason=f'{type(error).__name__}: {error}') from error
+        except OSError as error:
+            raise exception.KeystoneUnavailable(reason=log_unusable(
+                '[clients_keystone] or [clients] ca_file, or [keystone_authtoken] cafile', error)) from error
 
     @staticmethod
     def _refuse(auth_url: str) -> WSGIApplication:

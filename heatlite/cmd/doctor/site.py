@@ -47,12 +47,14 @@ class Site:
     def authtoken(self) -> Session:
         """A session of the user that validates tokens. Raises ValueError without one."""
         from keystoneauth1 import loading
+
+        from heatlite.common import config
         plugin = loading.load_auth_from_conf_options(self.conf, 'keystone_authtoken')
         if plugin is None:
             raise ValueError(_('The option [keystone_authtoken] auth_type is not set.'))
         given = self.conf.keystone_authtoken
         certificate = (given.certfile, given.keyfile) if given.certfile and given.keyfile else given.certfile
-        return self._session(plugin, verify=False if given.insecure else given.cafile or True, cert=certificate)
+        return self._session(plugin, verify=config.verification(given.insecure, given.cafile), cert=certificate)
 
     @functools.cached_property
     def domain_admin(self) -> Session:
