@@ -110,12 +110,12 @@ def reload(conf: ConfigOpts, then: Callable[[], None] = lambda: None) -> Callabl
 
     An invalid file is logged, and all options stay as they were.
     """
-    from oslo_config import cfg
+    from heatlite.common import config
 
     def read() -> None:
         try:
-            conf.mutate_config_files()
-        except cfg.Error as error:
+            config.reload(conf)
+        except InvalidOptions as error:
             LOG.error('The options were not read again: %s', error)
         else:
             LOG.info('The options were read again')

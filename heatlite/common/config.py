@@ -6,9 +6,13 @@ those of heat.conf, so such a file works unchanged (`--config-file`).
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import io
 import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from oslo_config import cfg
@@ -113,7 +117,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     except cfg.ConfigDirNotFoundError as error:
         raise InvalidOptions(f'--config-dir {error.config_dir}: there is no such folder') from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
-        raise InvalidOptions(' '.join(str(error).split())) from None
+        raise InvalidOptions(_in_a_line(conf, error)) from None
     settings.assignments(conf).values.clear()
     register_cells(conf)
     register_clouds(conf)
@@ -150,6 +154,64 @@ def _with_folders(arguments: Sequence[str], program: str) -> list[str]:
     return [*arguments[:after], *folders, *arguments[after:]]
 
 
+def reload(conf: cfg.ConfigOpts) -> None:
+    """Read the files again. New values of the options that are marked as changeable apply.
+
+    Raises InvalidOptions where a file cannot be read or a value is wrong: all options stay as they were then.
+    """
+    applied, loggers, said = conf._mutable_ns, _loggers(), io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):      # there oslo.config says why it would end the process
+            found = _read_again(conf)
+        for problem in problems(found):
+            raise InvalidOptions(problem)
+        conf.mutate_config_files()
+    except (Exception, SystemExit) as error:        # hooks of libraries raise errors of any kind
+        conf._mutable_ns = applied
+        _forget_values(conf)
+        for logger, level, handlers, propagates in loggers:
+            logger.setLevel(level)
+            logger.handlers, logger.propagate = handlers, propagates
+        if isinstance(error, InvalidOptions):
+            raise
+        raise InvalidOptions(' '.join(said.getvalue().split()) or _in_a_line(conf, error)) from None
+
+
+def _loggers() -> list[tuple[logging.Logger, int, list[logging.Handler], bool]]:
+    """Return all loggers with their level and handlers, and whether they propagate: oslo.log resets them before it
+    reads the file of `log_config_append`."""
+    every = [logging.getLogger(), *(each for each in logging.root.manager.loggerDict.values()
+                                    if isinstance(each, logging.Logger))]
+    return [(each, each.level, list(each.handlers), each.propagate) for each in every]
+
+
+def _read_again(conf: cfg.ConfigOpts) -> cfg.ConfigOpts:
+    """Return the same options with the values that the files have now: `conf` does not change. Raises what the library
+    raises."""
+    found = copy.copy(conf)
+    found._namespace = found._mutable_ns = conf._reload_config_files()
+    vars(found)['_ConfigOpts__cache'] = {}          # of values
+    return found
+
+
+def _in_a_line(conf: cfg.ConfigOpts, error: BaseException) -> str:
+    """Return the text of an error of reading the files, with file and line where that of the library has none."""
+    if isinstance(error, UnicodeDecodeError):
+        for file in settings.files(conf):
+            with contextlib.suppress(OSError):
+                content = Path(file).read_bytes()
+                try:
+                    content.decode()
+                except UnicodeDecodeError as found:
+                    return f'{file}:{content.count(10, 0, found.start) + 1}: not a text in UTF-8'
+    return ' '.join(str(error).split()) or type(error).__name__
+
+
+def _forget_values(conf: cfg.ConfigOpts) -> None:
+    """Clear the library's cache of all values."""
+    conf.clear_override('max_json_body_size')   # of any name
+
+
 def problems(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Yield a line for each reason for which a program does not start: values that are invalid, a log that it cannot
     write."""
@@ -160,6 +222,9 @@ def problems(conf: cfg.ConfigOpts) -> Iterator[str]:
     elif (file and os.path.exists(file) and not os.access(file, os.W_OK)) or (
             folder and not os.access(folder, os.W_OK)):
         yield f'{_log_options(conf)}: {file or folder} cannot be written'
+    if conf.log_config_append and not os.access(conf.log_config_append, os.R_OK):
+        yield (f'{settings.place(conf, settings.DEFAULT, "log_config_append")}[DEFAULT] log_config_append: '
+               f'{conf.log_config_append} cannot be read')
     yield from settings.wrong_values(conf)
 
 
@@ -188,7 +253,7 @@ def override(conf: cfg.ConfigOpts, assignment: str) -> None:
             shown = f'{name}=***' if opt.secret else assignment
             raise InvalidOptions(f'--set {shown}: {error} (allowed: {settings.allowed(opt)})') from None
     settings.assignments(conf).values.setdefault((group, option), []).append(value.strip())
-    conf.clear_override('max_json_body_size')   # any name: this clears the library's cache of all values
+    _forget_values(conf)
 
 
 def get_client_option(client: str, option: str) -> Any:
