@@ -210,6 +210,7 @@ def _reference(name: str) -> Json:
     return {'$ref': f'#/components/schemas/{name}'}
 
 
+_SERVER = 'the URL of the server'           # in its place until a request says it
 _PARAMETER = re.compile(r'{(\w+)(?::([^}]*))?}')
 
 
@@ -267,16 +268,21 @@ def _responses(route: Route, about: Operation) -> Json:
 
 
 class ApiDescription:
-    """Serves the document, which is made at the first request."""
+    """Serves the document. It is encoded at the first request: no identity is before it, and no limit of rates."""
 
     def __init__(self, table: Iterable[Route]) -> None:
         self._table = tuple(table)
-        self._made: Json | None = None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if self._made is None:
-            self._made = document(self._table)
-        found = {**self._made, 'servers': [{'url': webob.Request(environ).application_url}]}
-        answer: WSGIApplication = webob.Response(body=json.dumps(found).encode('ascii'),
+        before, after = self._encoded
+        url = json.dumps(webob.Request(environ).application_url).encode('ascii')
+        answer: WSGIApplication = webob.Response(body=b''.join((before, url, after)),
                                                  content_type='application/json', charset=None)
         return answer(environ, start_response)
+
+    @functools.cached_property
+    def _encoded(self) -> tuple[bytes, bytes]:
+        """The document before and after the URL of the server, which is that of the request."""
+        before, _url, after = json.dumps(document(self._table, base=_SERVER)).encode('ascii').partition(
+            json.dumps(_SERVER).encode('ascii'))
+        return before, after

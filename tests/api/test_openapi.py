@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import webob
 
 from heatlite.api import openapi, routes
 from tests.api import in_process
@@ -57,3 +58,16 @@ def test_it_is_served_without_identity(api):
     assert answer.json['servers'] == [{'url': 'http://localhost/v1'}]
     assert '/{tenant_id}/stacks/{stack_name}/{stack_id}/resources' in answer.json['paths']
     assert json.dumps(answer.json).isascii()
+
+
+def test_it_is_encoded_once(monkeypatch):
+    """Anybody may ask for it, as often as they like."""
+    served = openapi.ApiDescription(routes.TABLE)
+    first = webob.Request.blank('/v1/openapi.json').get_response(served)
+    encoded, dumps = [], json.dumps
+    monkeypatch.setattr(openapi.json, 'dumps', lambda value: encoded.append(value) or dumps(value))
+    monkeypatch.setattr(openapi, 'document', None)
+    for host in ('a.example', 'b.example:8004'):
+        found = webob.Request.blank('/v1/openapi.json', base_url=f'https://{host}/x').get_response(served)
+        assert found.json == {**first.json, 'servers': [{'url': f'https://{host}/x'}]}
+    assert encoded == ['https://a.example/x', 'https://b.example:8004/x']
