@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from osc_lib import exceptions
 
 from heatlite.osc.output import STOPPED, QuietLister, add_yes, is_wanted
-from heatlite.osc.plans import Api
+from heatlite.osc.plans import PATIENCE, Api
 
 INTERVAL = 1.0                          # seconds between two questions
 LEFT = 2                                # exit code if something was left in the cloud
@@ -34,10 +34,10 @@ class _Leaves(QuietLister):
         if not is_wanted(chosen, f'Stack {chosen.stack} {self.loses} Are you sure you want this?'):
             raise exceptions.CommandError(STOPPED)
         api.delete(f'{path}/{self.way}')
-        self.left = api.get(f'{path}/left')['left']
+        self.left = api.get(f'{path}/left', PATIENCE)['left']
         while self.left['state'] == 'IN_PROGRESS':
             time.sleep(INTERVAL)
-            self.left = api.get(f'{path}/left')['left']
+            self.left = api.get(f'{path}/left', PATIENCE)['left']
         return COLUMNS, [('/'.join(each['path']), each['type'], each['physical_resource_id'], each['reason'])
                          for each in self.left['resources']]
 

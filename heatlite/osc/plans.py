@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 from urllib.parse import quote, urlencode
 
+from heatclient import exc
 from heatclient.common import http, template_format, template_utils
 from heatclient.common import utils as heat_utils
+from keystoneauth1 import exceptions as keystone_exceptions
 from osc_lib import exceptions
 from osc_lib.command import command
 
 from heatlite.osc.output import DocumentCommand, Table, add_page
 
+PATIENCE = 60.0                         # seconds for which a command that waits bears that the service does not answer
+PAUSE = 1.0                             # seconds between two tries
+PASSING = frozenset({429, 502, 503, 504})
+OUTAGES = (exc.HTTPException, exc.CommunicationError, keystone_exceptions.HttpError,
+           keystone_exceptions.RetriableConnectionFailure)
 CHANGES = 2                             # exit code of `create` for a plan that changes something
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
 
@@ -38,6 +46,11 @@ class ShownPlan(TypedDict):
     text: str
 
 
+def is_outage(error: Exception) -> bool:
+    """Whether a request may succeed if it is repeated: the service, or what is before it, cannot serve it now."""
+    return getattr(error, 'code', getattr(error, 'http_status', None)) in (None, *PASSING)
+
+
 class Api:
     """Requests to the orchestration service. Errors are those of python-heatclient."""
 
@@ -45,9 +58,19 @@ class Api:
         self.heat = app.client_manager.orchestration
         self._http = self.heat.http_client
 
-    def get(self, path: str) -> dict[str, Any]:
-        found: dict[str, object] = self._http.get(path).json()
-        return found
+    def get(self, path: str, patience: float = 0.0) -> dict[str, Any]:
+        """GET. `patience`: of a command that waits, seconds from the first failure on for which it asks again while the
+        service does not answer: a fail-over of the database, or a restart, is not the end of what it waits for."""
+        last: float | None = None
+        while True:
+            try:
+                found: dict[str, object] = self._http.get(path).json()
+                return found
+            except OUTAGES as error:
+                last = time.monotonic() + patience if last is None else last
+                if not is_outage(error) or time.monotonic() >= last:
+                    raise
+            time.sleep(PAUSE)
 
     def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         answer = self._http.post(path, **({} if body is None else {'data': body}))
@@ -127,7 +150,6 @@ class Planning(_PrintsPlan):
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
         """Return the path of the stack; None if it does not exist and can be created."""
-        from heatclient import exc
         try:
             return api.stack(chosen.stack)
         except exc.HTTPNotFound:

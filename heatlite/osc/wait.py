@@ -11,7 +11,7 @@ from typing import TextIO, TypedDict
 from heatclient import exc
 
 from heatlite.osc.output import DocumentCommand
-from heatlite.osc.plans import Api
+from heatlite.osc.plans import OUTAGES, PATIENCE, Api, is_outage
 
 FAILED, TIMED_OUT = 1, 3                # exit codes; 0: the action is complete
 WIDTH = 40                              # characters of a bar
@@ -21,7 +21,8 @@ IN_PROGRESS, COMPLETE = 'IN_PROGRESS', 'COMPLETE'
 class WaitForStackCommand(DocumentCommand):
     """Wait for the end of what a stack does now, and show how far it has come.
 
-    The exit code is 0 if it is complete, 1 if it failed, and 3 if --timeout was reached first.
+    The exit code is 0 if it is complete, 1 if it failed, and 3 if --timeout was reached first. A service that does not
+    answer for a minute is an error.
     """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -39,8 +40,18 @@ class WaitForStackCommand(DocumentCommand):
         is_quiet = chosen.quiet or self.app.options.verbose_level == 0
         screen = Screen(None if is_quiet else sys.stderr)
         deadline = None if chosen.timeout is None else time.monotonic() + chosen.timeout
+        try:
+            return self._wait(chosen, api, stack, screen, deadline)
+        except OUTAGES as error:
+            if deadline is None or not is_outage(error) or time.monotonic() < deadline:
+                raise
+            self.print(chosen, {'stack_name': chosen.stack, 'status': None}, [
+                f'The service does not say what {chosen.stack} does, after {chosen.timeout:g} s: {error}'])
+            return TIMED_OUT
+
+    def _wait(self, chosen: argparse.Namespace, api: Api, stack: str, screen: Screen, deadline: float | None) -> int:
         while True:
-            found = progress(api, f'{stack}/progress')
+            found = progress(api, f'{stack}/progress', deadline)
             if found is None:                       # deleted, and the row is gone
                 self.print(chosen, {'stack_name': chosen.stack, 'action': 'DELETE', 'status': COMPLETE},
                            [f'{chosen.stack} is deleted'])
@@ -88,10 +99,12 @@ class ShownProgress(TypedDict):
     waiting_for: list[ShownWaitingResource]
 
 
-def progress(api: Api, path: str) -> ShownProgress | None:
-    """Return how far the stack has come; None if there is no such stack any more."""
+def progress(api: Api, path: str, deadline: float | None) -> ShownProgress | None:
+    """Return how far the stack has come; None if there is no such stack any more. Waits for a service that does not
+    answer, not beyond `deadline`."""
+    patience = PATIENCE if deadline is None else min(PATIENCE, max(deadline - time.monotonic(), 0.0))
     try:
-        found: ShownProgress = api.get(path)['progress']
+        found: ShownProgress = api.get(path, patience)['progress']
     except exc.HTTPNotFound:
         return None
     return found
