@@ -116,7 +116,7 @@ STORED_TEXT: Final[Mapping[str, int]] = {
     'summary': 12_000,                  # of entries in the history of alarms
     'description': 10_000,              # of stacks; their templates have it whole
 }
-MOST_PAGE: Final = 4_194_304            # characters of one page of the CloudFormation API, unless one entry has more
+MOST_PAGE: Final = 4_194_304            # characters of a page, or that a list reads at once, unless one entry has more
 STACKS_DESCRIBED: Final = 100           # stacks of one page with their outputs, which engines may read
 ROWS_LISTED: Final = 1_000              # stacks without outputs, or events, of one page
 MOST_TAGS: Final = 200                  # tags of one stack

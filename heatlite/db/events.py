@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
-from heatlite.common.limits import MOST_PAGE
-from heatlite.db import bulk, codec, texts
+from heatlite.common import limits
+from heatlite.db import bulk, codec, listing, texts
 from heatlite.db.listing import Page, after, in_slices, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.tables import event
@@ -36,6 +37,7 @@ class ShownEvent(codec.CachedRow):
 
 
 LISTED = tuple(event.c[name] for name in ShownEvent.__dataclass_fields__ if name != 'properties')
+_WITHOUT_REASON = tuple(sa.literal('').label('reason') if column is event.c.reason else column for column in LISTED)
 _listed = codec.cached_reader(ShownEvent)
 _LENGTH = sa.func.length(event.c.properties).label('length')
 _WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
@@ -72,11 +74,13 @@ def skip_numbers(tx: sa.Connection, count: int) -> None:
 
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
-         yield_control: Callable[[], None] = lambda: None, last: ShownEvent | None = None) -> list[ShownEvent]:
+         yield_control: Callable[[], None] = lambda: None, last: ShownEvent | None = None,
+         most: int = sys.maxsize) -> list[ShownEvent]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
 
     `last`: the event, of the same list, after which it continues; then without a marker. Calls `yield_control`
-    after each whole slice of rows, as resources.page. One statement, two with a marker. Index: (stack_id, id).
+    after each whole slice of rows, as resources.page. `most`: characters of reasons with which the page ends early
+    (`is_cut`). One statement, two with a marker. Index: (stack_id, id).
     """
     if wanted.limit == 0 or not stack_ids:
         return []
@@ -93,7 +97,13 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
         position = tx.execute(marker, parameters).first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    return in_slices(((*row, None) for row in tx.execute(query, parameters)), _listed, yield_control)
+    rows = listing.cut(tx.execute(query, parameters), lambda row: len(row.reason), most)
+    return in_slices(((*row, None) for row in rows), _listed, yield_control)
+
+
+def is_cut(found: Iterable[ShownEvent], most: int) -> bool:
+    """Whether a page of `page` has ended early, so that others may follow it."""
+    return sum(len(each.reason) for each in found) >= most
 
 
 def newest(tx: sa.Connection, stack_ids: Sequence[str], limit: int, before: int | None = None,
@@ -178,7 +188,7 @@ def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> li
         elif row.resource_id not in in_force:
             in_force[row.resource_id] = before = _properties_before(tx, stack_id, row)
             size += len(before or '')
-        if chosen and size > MOST_PAGE:
+        if chosen and size > limits.MOST_PAGE:
             break
         chosen.append(row)
     changed = [row.id for row in chosen if row.length is not None]
@@ -277,9 +287,10 @@ def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list
 
 def of_resources(tx: sa.Connection, stack_id: str, limit: int, *, after: int = 0,
                  before: int | None = None) -> list[ShownEvent]:
-    """Events of the resources of one stack, oldest first: the first `limit` with a number over `after`, or the last
-    `limit` with a number below `before`. Index: (stack_id, id)."""
-    query = sa.select(*LISTED).where(event.c.stack_id == stack_id, event.c.resource_id.is_not(None)).limit(limit)
+    """Events of the resources of one stack, oldest first, without their reasons, which may be long: the first `limit`
+    with a number over `after`, or the last `limit` with a number below `before`. Index: (stack_id, id)."""
+    query = sa.select(*_WITHOUT_REASON).where(
+        event.c.stack_id == stack_id, event.c.resource_id.is_not(None)).limit(limit)
     if before is None:
         return [ShownEvent(*row) for row in tx.execute(query.where(event.c.id > after).order_by(event.c.id))]
     found = tx.execute(query.where(event.c.id < before).order_by(event.c.id.desc()))
@@ -288,7 +299,8 @@ def of_resources(tx: sa.Connection, stack_id: str, limit: int, *, after: int = 0
 
 def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,
           status: str | None = None) -> list[ShownEvent]:
-    """Events of resources from `first` on, oldest first, at most `limit`; with this status, if given.
+    """Events of resources from `first` on, oldest first, at most `limit`; with this status, if given. Fewer where their
+    reasons are long: limits.MOST_PAGE.
 
     Index: (stack_id, id).
     """
@@ -296,7 +308,8 @@ def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: i
                                      event.c.created_at >= first)
     if status is not None:
         query = query.where(event.c.status == status)
-    return [ShownEvent(*row) for row in tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))]
+    rows = tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))
+    return [ShownEvent(*row) for row in listing.cut(rows, lambda row: len(row.reason), limits.MOST_PAGE)]
 
 
 def beginnings(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str],

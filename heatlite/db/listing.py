@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ Keys = Sequence[sa.ColumnElement[object]]       # what a list is sorted by
 Position = Sequence[object]                      # the values of these in one row
 Row = TypeVar('Row', bound=tuple[object, ...])
 K = TypeVar('K', bound=CachedRow)
+R = TypeVar('R')
 
 
 class Page(Protocol):
@@ -51,6 +52,16 @@ def in_slices(rows: Iterable[Sequence[object]], read: ListReader[K], yield_contr
         if len(chunk) == AT_ONCE:
             yield_control()
     return found
+
+
+def cut(rows: Iterable[R], size: Callable[[R], int], most: int) -> Iterator[R]:
+    """Yield rows up to the one with which their sizes reach `most`: at least one."""
+    total = 0
+    for row in rows:
+        yield row
+        total += size(row)
+        if total >= most:
+            return
 
 
 def after(keys: Keys, position: Position, ascending: bool) -> sa.ColumnElement[bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -9,8 +10,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from heatlite.db import codec, software_configs
-from heatlite.db.listing import after
+from heatlite.db import bulk, codec, software_configs
+from heatlite.db.listing import after, cut
 from heatlite.db.software_configs import Config
 from heatlite.db.tables import software_config, software_deployment
 
@@ -37,6 +38,8 @@ DEPLOYED: Final = 512           # characters of a deployed config in the metadat
 
 JSON = ('input_values', 'output_values')
 COLUMNS = codec.columns(software_deployment, Deployment)
+_SIZE = sum((sa.func.coalesce(sa.func.length(software_deployment.c[name]), 0) for name in (*JSON, 'status_reason')),
+            start=sa.literal(0))
 _deployment = codec.reader(Deployment, *JSON)
 _listed = codec.reader(Deployment, *JSON, decode=codec.document_or_none)
 CHANGEABLE = frozenset({'config_id', 'action', 'status', 'status_reason', *JSON})
@@ -54,20 +57,24 @@ def show(tx: sa.Connection, deployment_id: str) -> Deployment | None:
 
 
 def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None, last: Deployment | None = None,
-         limit: int | None = None) -> list[Deployment]:
-    """Deployments of a project or of the users in it (None: of all), on a server (None: on any), oldest first: at most
-    `limit`, after `last`. Values that cannot be decoded are None.
+         limit: int = bulk.AT_ONCE, most: int = sys.maxsize) -> tuple[list[Deployment], bool]:
+    """Deployments of a project or of the users in it (None: of all), on a server (None: on any), oldest first, after
+    `last`; and whether there are more. At most `limit`, and as many as reach `most` characters, at least one. Values
+    that cannot be decoded are None.
 
-    Indexes: (server_id), else (project_id, created_at, id).
+    One statement for their sizes, which returns no long column, and one for the deployments. Indexes: (server_id), else
+    (project_id, created_at, id).
     """
     keys = (software_deployment.c.created_at, software_deployment.c.id)
-    query = sa.select(*COLUMNS).where(*_within(project_id))
+    query = sa.select(software_deployment.c.id, _SIZE.label('size')).where(*_within(project_id))
     if server_id is not None:
         query = query.where(software_deployment.c.server_id == server_id)
     if last is not None:
         query = query.where(after(keys, (last.created_at, last.id), ascending=True))
-    query = query.order_by(*keys)
-    return [_listed(row) for row in tx.execute(query if limit is None else query.limit(limit))]
+    sizes = tx.execute(query.order_by(*keys).limit(limit + 1)).all()
+    ids = [row.id for row in cut(sizes[:limit], lambda row: int(row.size), most)]
+    rows = tx.execute(sa.select(*COLUMNS).where(software_deployment.c.id.in_(ids)).order_by(*keys)) if ids else ()
+    return [_listed(row) for row in rows], len(ids) < len(sizes)
 
 
 def size_on_server(tx: sa.Connection, project_id: str, server_id: str) -> int:

@@ -10,7 +10,9 @@ from heatlite.api import rendering, results, views
 from heatlite.api.handlers import events as listed_events
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
+from heatlite.common import limits
 from heatlite.db import codec, events, resources, snapshots, stack_lists, tables
+from heatlite.db import software_deployments as db_deployments
 from tests.api import in_process, rows
 
 P = f'/v1/{in_process.PROJECT}'
@@ -157,7 +159,47 @@ def test_deployments_are_read_in_blocks(database, get, number):
     found = get(f'{P}/software_deployments')['software_deployments']
     assert [each['id'] for each in found] == [rows.number(5, each) for each in range(number)]
     read = [each for each in blocks if 'FROM software_deployment' in each]
-    assert len(read) == number // software_deployments.BLOCK + 1
+    assert len(read) == max(2 * -(-number // software_deployments.BLOCK), 1)       # the sizes, and the rows
+
+
+def test_few_large_deployments_are_read_at_once(database, get, monkeypatch):
+    """A block ends with the deployment with which it reaches the characters of a page."""
+    monkeypatch.setattr(limits, 'MOST_PAGE', 1000)
+    read, page = [], db_deployments.page
+    monkeypatch.setattr(db_deployments, 'page', lambda *given: read.append(page(*given)) or read[-1])
+    with database.writer() as tx:
+        tx.execute(tables.software_deployment.delete())
+        for each in range(12):
+            tx.execute(tables.software_deployment.insert().values({
+                **rows.deployment(each), 'output_values': json.dumps({'result': 'x' * 400})}))
+    found = get(f'{P}/software_deployments')['software_deployments']
+    assert [each['id'] for each in found] == [rows.number(5, each) for each in range(12)]
+    assert [(len(each), goes_on) for each, goes_on in read] == [(3, True)] * 3 + [(3, False)]
+
+
+@pytest.mark.parametrize('query', ['', '?nested_depth=5', '?limit=7'])
+def test_few_events_with_long_reasons_are_read_at_once(database, get, monkeypatch, query):
+    read, page = [], events.page
+    with database.writer() as tx:
+        for each in range(100, 109):
+            tx.execute(tables.event.insert().values({
+                **rows.event(each, rows.WEB, 'r', 'T', 'CREATE', 'FAILED'), 'reason': 'x' * 400}))
+    whole = get(f'{WEB}/events{query}')
+    monkeypatch.setattr(limits, 'MOST_PAGE', 1000)
+    monkeypatch.setattr(events, 'page', lambda *given, **named: read.append(page(*given, **named)) or read[-1])
+    assert get(f'{WEB}/events{query}') == whole
+    assert max(sum(len(each.reason) for each in found) for found in read) <= 1000 + 400
+    assert sum(map(len, read)) == len(whole['events'])
+
+
+def test_the_timeline_reads_no_reasons(database, get):
+    """Of thousands of events, each of which may have a long one."""
+    statements = []
+    sa.event.listen(database._reading, 'before_cursor_execute', lambda *given: statements.append(given[2]))
+    get(f'{WEB}/timeline')
+    listed = [each for each in statements
+              if 'FROM event' in each and 'LIMIT' in each and 'resource_id IS NOT NULL' in each]
+    assert len(listed) == 2 and not any('event.reason' in each for each in listed)
 
 
 @pytest.mark.parametrize('query', [
@@ -176,7 +218,7 @@ def test_events_are_read_in_blocks(database, get, monkeypatch, query):
                 each, stack_id, 'r', f'T{each % 2}', 'CREATE', status, created_at=rows.minutes(each % 4))))
     whole = get(f'{WEB}/events{query}')
     monkeypatch.setattr(listed_events, 'BLOCK', 3)
-    monkeypatch.setattr(events, 'page', lambda *given: read.append(page(*given)) or read[-1])
+    monkeypatch.setattr(events, 'page', lambda *given, **named: read.append(page(*given, **named)) or read[-1])
     assert get(f'{WEB}/events{query}') == whole
     assert max(map(len, read)) <= 3 and sum(map(len, read)) == len(whole['events'])
 

@@ -11,13 +11,13 @@ from heatlite.api.query import Query
 from heatlite.api.rendering import yield_control
 from heatlite.api.results import StreamedList
 from heatlite.api.wsgi import Request
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import events, stacks
 
 View = dict[str, object]
 
-BLOCK = 5000                    # events that are in memory at once while a list is sent
+BLOCK = 1000                    # events that are in memory at once while a list is sent, fewer where reasons are long
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
@@ -59,7 +59,7 @@ def _page(req: Request, stack_name: str, stack_id: str, query: schemas.ListEvent
             urls = {each.id: finding.url(req, each) for each in (stack, *below)}
             root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
             root_url = finding.url(req, root or stack)
-        first = events.page(tx, list(urls), _block(query, 0), yield_control)
+        first = events.page(tx, list(urls), _block(query, 0), yield_control, most=limits.MOST_PAGE)
     shown = (views.listed_event(urls[each.stack_id], each, root_url)
              for found in _blocks(req, list(urls), query, first) for each in found)
     return StreamedList('events', shown, len(first))
@@ -72,13 +72,14 @@ def _blocks(req: Request, stack_ids: Sequence[str], query: schemas.ListEvents,
 
     def following(last: events.ShownEvent, sent: int) -> list[events.ShownEvent]:
         with database.reader() as tx:
-            return events.page(tx, stack_ids, _block(query, sent), yield_control, last)
+            return events.page(tx, stack_ids, _block(query, sent), yield_control, last, limits.MOST_PAGE)
 
     sent = 0
     while found:
         yield found
         sent += len(found)
-        found = req.handled(partial(following, found[-1], sent)) if len(found) == BLOCK else []
+        goes_on = len(found) == BLOCK or events.is_cut(found, limits.MOST_PAGE)
+        found = req.handled(partial(following, found[-1], sent)) if goes_on else []
 
 
 def _block(query: schemas.ListEvents, sent: int) -> schemas.ListEvents:

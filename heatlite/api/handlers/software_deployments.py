@@ -13,7 +13,7 @@ from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.rendering import PIECE_TEXT
 from heatlite.api.results import StreamedList
 from heatlite.api.wsgi import Request
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import software_configs, software_deployments
 from heatlite.db.software_deployments import Deployment
@@ -23,26 +23,25 @@ from heatlite.rpc.software import shown_config, shown_deployment
 View = dict[str, object]
 
 LONGEST_PROJECT_ID, LONGEST_WORD = 64, 32       # characters
-BLOCK = 25                                      # deployments that are in memory at once while a list is sent
+BLOCK = 100         # deployments that are in memory at once while a list is sent, fewer where they are large
 
 
 def index(req: Request) -> StreamedList:
     """Each deployment may have inputs and outputs of a megabyte: a block of them is read when another is sent."""
     project_id, server_id, database = finding.listed_project(req), Query(req.query).text('server_id'), req.db
 
-    def block(last: Deployment | None) -> list[Deployment]:
+    def block(last: Deployment | None) -> tuple[list[Deployment], bool]:
         with database.reader() as tx:
-            return software_deployments.page(tx, project_id, server_id, last, BLOCK)
+            return software_deployments.page(tx, project_id, server_id, last, BLOCK, limits.MOST_PAGE)
 
-    def shown(deployments: list[Deployment]) -> Iterator[JsonText]:
-        while deployments:
-            for each in deployments:
+    def shown(found: list[Deployment], goes_on: bool) -> Iterator[JsonText]:
+        while found:
+            for each in found:
                 yield JsonText(write(shown_deployment(each)))
-            last, is_whole = deployments[-1], len(deployments) < BLOCK
-            deployments = [] if is_whole else req.handled(partial(block, last))
+            found, goes_on = req.handled(partial(block, found[-1])) if goes_on else ([], False)
 
-    first = block(None)
-    return StreamedList('software_deployments', shown(first), len(first), is_large=len(first) == BLOCK)
+    first, goes_on = block(None)
+    return StreamedList('software_deployments', shown(first, goes_on), len(first), is_large=True)
 
 
 def metadata(req: Request, server_id: str) -> StreamedList:
