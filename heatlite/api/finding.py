@@ -163,7 +163,7 @@ def _is_changing(stack: stacks.StoredStack) -> bool:
 def _resolved(req: Request, stack: stacks.StoredStack,
               keys: tuple[str, ...] | None) -> list[Mapping[str, object]] | None:
     """Return the outputs of these keys, or all, as an engine resolves them now; None when none answers."""
-    answer = _read_now(req, messages.ResolveOutputs(stack.id, keys))
+    answer = read_now(req, messages.ResolveOutputs(stack.id, keys))
     return answer if isinstance(answer, list) else None
 
 
@@ -173,11 +173,11 @@ def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
     for a resource that is to be deleted.
 
     `without_access`: those that give access to something are null."""
-    values = _read_now(req, messages.ResourceAttributes(stack.id, resource_name, names, without_access))
+    values = read_now(req, messages.ResourceAttributes(stack.id, resource_name, names, without_access))
     return values if isinstance(values, Mapping) else None
 
 
-def _read_now(req: Request, message: messages.Message) -> object:
+def read_now(req: Request, message: messages.Message) -> object:
     """Call an engine. None when no engine is up or the call fails: callers then show the stored values. So they do
     once a call of the request has failed with 503, which may take its whole time: a page of stacks waits only once."""
     if req.waited_in_vain or not _engine_is_up(req):

@@ -533,6 +533,15 @@ class UpdateSoftwareDeployment(Message):
 
 
 @dataclass(frozen=True)
+class CollectDeployment(Message):
+    """Stores the result that a server has left in Swift or Zaqar for a deployment outside stacks, if there is one."""
+
+    timeout = READ_TIMEOUT
+    is_optional = True
+    deployment_id: str
+
+
+@dataclass(frozen=True)
 class DeleteSoftwareDeployment(Message):
     deployment_id: str
 

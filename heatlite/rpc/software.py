@@ -50,6 +50,25 @@ class ShownDeployment(TypedDict):
     updated_time: NotRequired[str]
 
 
+# Ways in which a server leaves the result of a deployment for the service to fetch.
+SWIFT, ZAQAR = 'TEMP_URL_SIGNAL', 'ZAQAR_SIGNAL'
+
+
+def place_of_result(config: Mapping[str, object]) -> tuple[str, str] | None:
+    """Return where a server leaves the result of a deployment outside stacks, as its derived config says: SWIFT and the
+    URL of an object, or ZAQAR and the name of a queue. None: it signals, or a resource of a stack fetches it."""
+    entries = config.get('inputs')
+    found = {entry.get('name'): entry.get('value') for entry in (entries if isinstance(entries, list) else ())
+             if isinstance(entry, Mapping)}
+    if 'deploy_stack_id' in found:
+        return None
+    for transport, name in ((SWIFT, 'deploy_signal_id'), (ZAQAR, 'deploy_queue_id')):
+        place = found.get(name)
+        if found.get('deploy_signal_transport') == transport and isinstance(place, str) and place:
+            return transport, place
+    return None
+
+
 def shown_config(found: Config) -> ShownConfig:
     stored = found.config
     return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': isotime(found.created_at),

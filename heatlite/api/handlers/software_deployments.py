@@ -18,7 +18,7 @@ from heatlite.common.i18n import _
 from heatlite.db import software_configs, software_deployments
 from heatlite.db.software_deployments import Deployment
 from heatlite.rpc import messages
-from heatlite.rpc.software import shown_config, shown_deployment
+from heatlite.rpc.software import place_of_result, shown_config, shown_deployment
 
 View = dict[str, object]
 
@@ -65,8 +65,21 @@ def metadata(req: Request, server_id: str) -> StreamedList:
 
 
 def show(req: Request, deployment_id: str) -> View:
+    """One deployment. While it waits for a result that the service has to fetch, an engine looks for it first; without
+    an engine, what is stored is shown."""
     with req.db.reader() as tx:
-        return {'software_deployment': shown_deployment(_deployment(req, tx, deployment_id))}
+        found = _deployment(req, tx, deployment_id)
+        is_awaited = (found.status == 'IN_PROGRESS' and found.project_id == req.context.project_id
+                      and _is_fetched(software_configs.show(tx, found.config_id)))
+    if is_awaited:
+        finding.read_now(req, messages.CollectDeployment(found.id))
+        with req.db.reader() as tx:
+            found = _deployment(req, tx, deployment_id)
+    return {'software_deployment': shown_deployment(found)}
+
+
+def _is_fetched(config: software_configs.Config | None) -> bool:
+    return config is not None and place_of_result(config.config) is not None
 
 
 def create(req: Request) -> View:

@@ -25,6 +25,7 @@ from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.constraint_values import ConstraintValues
+from heatlite.engine.requests.deployment_results import DeploymentResults
 from heatlite.engine.requests.drift import Drift, DriftSettings
 from heatlite.engine.requests.drift_watch import DriftWatch, DriftWatchSettings
 from heatlite.engine.requests.forced_deletes import ForcedDeletes
@@ -109,6 +110,7 @@ class RequestUseCases:
         self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,
                                  parts.reader.resource_of, parts.runners.forget_row)
+        self.deployment_results = DeploymentResults(self.software)
         self.live_values = LiveValues(parts.reader)
 
     def _shared_parts(self) -> RequestParts:
@@ -182,6 +184,7 @@ class RequestUseCases:
             messages.CreateSoftwareDeployment: self.software.create_deployment,
             messages.UpdateSoftwareDeployment: self.software.update_deployment,
             messages.DeleteSoftwareDeployment: self.software.delete_deployment,
+            messages.CollectDeployment: self.deployment_results.collect,
             messages.SignalResource: self.signals.signal,
             messages.MarkUnhealthy: self.health.mark,
             messages.ResolveOutputs: self.live_values.outputs,

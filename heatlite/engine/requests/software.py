@@ -30,6 +30,8 @@ from heatlite.rpc.software import ShownConfig, ShownDeployment, shown_config, sh
 
 LOG = logging.getLogger(__name__)
 
+RESULTS = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')      # outputs of each deployment
+STATUS_CODE = RESULTS[-1]
 TRIES = 11                              # to replace the deployments in a server's metadata despite concurrent writes
 KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of servers that do not poll heatlite
 
@@ -244,6 +246,39 @@ class Software:
         changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
         self._telling(context, change, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
+
+    def signal_software_deployment(self, context: RequestContext, deployment_id: str, details: object) -> str | None:
+        """Store what a server says came of a deployment, if that is waited for; return a text about it.
+
+        Failed: an output that the config declares as an error, or an exit code that is not zero.
+        """
+        with self._database.reader() as tx:
+            found = software_deployments.show(tx, deployment_id)
+            if (found is None or found.status != 'IN_PROGRESS'
+                    or not context.may_see(found.project_id, found.stack_user_project_id)):
+                return None
+            config = software_configs.show(tx, found.config_id)
+        received: Mapping[str, object] = details if isinstance(details, Mapping) else {}
+        outputs, why = dict(found.output_values or {}), list[str]()
+        for declared in shown_config(config)['outputs'] if config is not None else ():
+            name = declared['name']
+            if name in received:
+                outputs[name] = received[name]
+                if declared.get('error_output'):
+                    why.append(f'{name} : {received[name]}')
+        outputs.update({name: received.get(name) for name in RESULTS})
+        code = outputs[STATUS_CODE]
+        if code and str(code) != '0':
+            why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
+                       % {'name': STATUS_CODE, 'code': code})
+        self.update_software_deployment(
+            context, found.id, output_values=outputs, status='FAILED' if why else 'COMPLETE',
+            status_reason=', '.join(why) if why else _('Outputs received'))
+        if not why:
+            return _('deployment %s succeeded') % found.id
+        if code:
+            return _('deployment %(id)s failed (%(code)s)') % {'id': found.id, 'code': code}
+        return _('deployment %s failed') % found.id
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
         def delete(tx: Connection) -> str:

@@ -291,33 +291,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     def handle_signal(self, details: object = None) -> str | None:
         """What the server says came of it; only while somebody waits for that."""
-        found = self._deployment()
-        if found is None or found['status'] != self.IN_PROGRESS:
-            return None
-        received: Mapping[str, object] = details if isinstance(details, Mapping) else {}
-        derived = self.rpc_client().show_software_config(self.context, found['config_id'])
-        outputs = dict(found['output_values'] or {})
-        why = []
-        for declaration in derived['outputs']:
-            name = declaration['name']
-            if name in received:
-                outputs[name] = received[name]
-                if declaration.get('error_output'):
-                    why.append(f'{name} : {received[name]}')
-        for name in self.ATTRIBUTES:
-            outputs[name] = received.get(name)
-        code = outputs[self.STATUS_CODE]
-        if code and str(code) != '0':
-            why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
-                       % {'name': self.STATUS_CODE, 'code': code})
-        status, reason = (self.FAILED, ', '.join(why)) if why else (self.COMPLETE, _('Outputs received'))
-        self.rpc_client().update_software_deployment(
-            self.context, found['id'], output_values=outputs, status=status, status_reason=reason)
-        if status == self.COMPLETE:
-            return str(_('deployment %s succeeded') % found['id'])
-        if code:
-            return _('deployment %(id)s failed (%(code)s)') % {'id': found['id'], 'code': code}
-        return str(_('deployment %s failed') % found['id'])
+        said: str | None = self.rpc_client().signal_software_deployment(
+            self.context, self.resource_id or str(self.uuid), details)
+        return said
 
     # --- attributes ---------------------------------------------------------------------------------------
 
