@@ -1,12 +1,14 @@
 """The console's files and its way to Keystone: what is served to whom, under which headers, and what is not."""
 
 import gzip
+import io
 import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+import webob
 
 from heatlite.api.console import files, identity
 from heatlite.common import exception
@@ -174,6 +176,14 @@ def test_projects_and_the_end_of_a_session(behind, keystone):
     assert [(method, path) for method, path, _headers, _body in keystone.asked] == [
         ('GET', '/identity/v3/auth/projects'), ('DELETE', '/identity/v3/auth/tokens')]
     assert keystone.asked[1][2]['X-Subject-Token'] == 't'
+
+
+def test_a_body_of_unknown_length(behind, keystone):
+    """In chunks, as a proxy may send it."""
+    keystone.answers['POST'] = (201, {'X-Subject-Token': 'secret'}, b'{"token": {}}')
+    request = webob.Request.blank('/console/identity/token', method='POST', environ={
+        'wsgi.input': io.BytesIO(json.dumps(password()).encode()), 'HTTP_TRANSFER_ENCODING': 'chunked'})
+    assert request.get_response(behind).status_code == 201
 
 
 def test_a_refusal_is_what_keystone_says(behind, keystone):

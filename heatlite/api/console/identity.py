@@ -14,6 +14,7 @@ from keystoneauth1 import exceptions, session
 
 from heatlite.api import json_text
 from heatlite.api.console import files
+from heatlite.api.middleware import body
 from heatlite.api.middleware.authorities import log_unusable
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -82,10 +83,9 @@ class IdentityService:
 
 
 def _credentials(request: webob.Request) -> dict[str, object]:
-    """Return the body, if it asks for a token by one of METHODS. Raises HTTPBadRequest."""
-    text = request.body_file.read(BODY + 1)
-    if len(text) > BODY:
-        raise exception.HTTPBadRequest(_('The body is longer than %s bytes.') % BODY)
+    """Return the body, if it asks for a token by one of METHODS. Raises HTTPBadRequest, and what `body.read` raises."""
+    body.restrict(request.environ, BODY)
+    text = body.read(request.environ)
     match json_text.read(text) if text.lstrip().startswith(b'{') else None:
         case {'auth': {'identity': {'methods': [str(method)], **parts}, **rest}} if (
                 method in METHODS and set(parts) == {method} and set(rest) <= {'scope'}):

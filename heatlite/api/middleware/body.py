@@ -43,6 +43,11 @@ class BodyLimit:
         return self._app(environ, start_response)
 
 
+def restrict(environ: WSGIEnvironment, most: int) -> None:
+    """Let `read` refuse a body of more than `most` bytes, where the layers below read no other one."""
+    environ[_LIMIT] = min(environ.get(_LIMIT, most), most)
+
+
 def read(environ: WSGIEnvironment) -> bytes:
     """Read the whole body; every call returns the same bytes, or raise the same error.
 
