@@ -1,6 +1,7 @@
 """Plans: what an action on a stack would do, to be looked at, approved and applied.
 
-Visible only in the stack's own project, even for admins.
+A plan belongs to the project of its author and is visible in this project only, even for admins: an admin's plan for a
+stack of another project is not shown to the stack's owners.
 """
 
 from __future__ import annotations

@@ -330,8 +330,8 @@ class Software:
             except _Changed:
                 continue
         else:
-            LOG.warning('The metadata of server %s changes too often, the deployments were not written',
-                        self._database.retry(work))
+            server_id = self._database.retry(work)
+            LOG.warning('The metadata of server %s changes too often, the deployments were not written', server_id)
             return
         for row in rows:
             self._changed(row.stack_id, row.id)
