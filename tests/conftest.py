@@ -7,8 +7,9 @@ import os
 
 import pytest
 from hypothesis import HealthCheck, settings
+from oslo_config import cfg
 
-from heatlite.common import log_throttle, outages, runtime
+from heatlite.common import config, log_throttle, outages, runtime
 from tests import leftovers, shares
 
 settings.register_profile('unhurried', deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -46,6 +47,23 @@ def pytest_collection_modifyitems(config, items):
         modules.setdefault(path, []).extend(group)
     items[:] = itertools.chain.from_iterable(modules.values())
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+
+
+@pytest.fixture
+def encryption_key():
+    """For what is stored encrypted, such as the logins of handles."""
+    config.register(cfg.CONF)
+    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
+    yield
+    cfg.CONF.clear_override('auth_encryption_key')
+
+
+@pytest.fixture
+def guest_urls(encryption_key):
+    """For what servers signal to."""
+    cfg.CONF.set_override('heat_metadata_server_url', 'http://here:8000')
+    yield
+    cfg.CONF.clear_override('heat_metadata_server_url')
 
 
 def shared(item):

@@ -11,13 +11,14 @@ from dataclasses import fields
 
 import pytest
 import sqlalchemy as sa
-from oslo_config import cfg
 
-from heatlite.common import config, exception
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.db import software_deployments, stacks, tables
 from heatlite.rpc import messages, server
 from tests.simulation.cluster import Cluster, outputs
+
+pytestmark = pytest.mark.usefixtures('guest_urls')
 
 VICTIM, ATTACKER = 'v' * 32, 'a' * 32
 CANARY = 'canary-7f3a'
@@ -37,16 +38,6 @@ VICTIMS = {**HOT, 'resources': {
         'signal_transport': 'NO_SIGNAL', 'input_values': {'word': CANARY}}},
     'handle': {'type': 'OS::Heat::WaitConditionHandle'}},
     'outputs': {'word': {'value': {'get_attr': ['inner', 'word']}}}}
-
-
-@pytest.fixture(autouse=True)
-def _options():
-    config.register(cfg.CONF)
-    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-    cfg.CONF.set_override('heat_metadata_server_url', 'http://here:8000')
-    yield
-    for name in ('auth_encryption_key', 'heat_metadata_server_url'):
-        cfg.CONF.clear_override(name)
 
 
 @pytest.fixture

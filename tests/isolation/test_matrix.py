@@ -8,6 +8,7 @@ import os
 
 import pytest
 
+from heatlite.api import routes
 from tests.isolation import here
 
 SEED = int(os.environ.get('HEATLITE_TEST_ISOLATION_SEED', '1'))
@@ -33,6 +34,7 @@ def test_a_user_inside_a_stack_is_confined_to_its_own_resource(tmp_path):
     report = here.run_confined(tmp_path)
     print(report)
     assert not report.leaks, report
+    assert report.requests > len(routes.TABLE)
 
 
 def test_no_handler_reads_a_key_that_is_not_in_the_table(tmp_path):

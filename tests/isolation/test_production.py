@@ -19,3 +19,4 @@ def test_no_request_tells_or_changes_anything_of_another_project(tmp_path):
         report = there.run(cloud, SAMPLE, SAMPLE // 12, SEED)
     print(report)
     assert not report.leaks, report
+    assert report.requests > SAMPLE

@@ -7,9 +7,8 @@ import json
 
 import pytest
 import sqlalchemy as sa
-from oslo_config import cfg
 
-from heatlite.common import config, exception, limits, urlfetch
+from heatlite.common import exception, limits, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.db import alarms, metrics, resources, shards
 from heatlite.engine.alarms import evaluation, shard_runner, webhooks
@@ -20,6 +19,8 @@ from heatlite.testing.runtime import EPOCH_SECONDS
 from heatlite.testing.storage import Outage
 from tests.simulation.cluster import PROJECT, Cluster, kill_engines_in, lose_database_in, wait
 
+pytestmark = pytest.mark.usefixtures('encryption_key')
+
 SHARD = shards.lease_id(shards.of_project(PROJECT))
 CPU = Metric('system/linux', 'CPU', (('host', 'a'),))
 PERIOD = 10
@@ -27,15 +28,6 @@ QUICK = {'alarms.delay': 1.0, 'alarms.tick': 0.5}
 HANDLE = {'heat_template_version': '2018-08-31', 'resources': {
     'handle': {'type': 'OS::Heat::WaitConditionHandle', 'properties': {'signal_transport': 'TOKEN_SIGNAL'}},
     'mute': {'type': 'OS::Heat::None'}}}
-
-
-@pytest.fixture(autouse=True)
-def _key():
-    """For the secrets of handles."""
-    config.register(cfg.CONF)
-    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-    yield
-    cfg.CONF.clear_override('auth_encryption_key')
 
 
 def rule(**changed):
@@ -546,6 +538,7 @@ def test_a_request_does_not_wait_for_alarms_that_are_behind(monkeypatch):
         put(cluster, missing='breaching', alarm_actions=(HOOK,))
         monkeypatch.setattr(evaluation, '_due_at', lambda evaluated, rule, delay: evaluated + delay)    # always due
         until(cluster, lambda: receiver.got)
+        assert receiver.got[0][0] == HOOK
 
 
 def test_requests_survive_engines():

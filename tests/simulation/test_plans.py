@@ -18,6 +18,12 @@ def template(**values):
         name: {'type': 'Sim::Thing', 'properties': {'value': value}} for name, value in values.items()}}
 
 
+def failing(**values):
+    found = template(**values)
+    found['resources']['bad'] = {'type': 'Sim::Thing', 'properties': {'fail': True}}
+    return found
+
+
 @pytest.mark.parametrize('first', range(0, 40, 10))
 def test_random_lives(first):
     assert sum(planned.live(seed) for seed in range(first, first + 10)) > 50

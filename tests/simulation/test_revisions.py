@@ -13,7 +13,7 @@ from heatlite.planning.states import Action
 from heatlite.rpc import messages
 from tests.simulation import planned, statements
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
-from tests.simulation.test_plans import template
+from tests.simulation.test_plans import failing, template
 
 
 @pytest.fixture
@@ -51,12 +51,6 @@ def templates_of(cluster, stack_id):
 
 def values_of(cluster):
     return sorted(each['value'] for each in cluster.cloud.objects.values())
-
-
-def failing(**values):
-    found = template(**values)
-    found['resources']['bad'] = {'type': 'Sim::Thing', 'properties': {'fail': True}}
-    return found
 
 
 def slow(name='slow', **values):

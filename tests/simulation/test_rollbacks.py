@@ -9,7 +9,7 @@ import pytest
 from heatlite.db import stack_trees, stacks
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done
-from tests.simulation.test_plans import template
+from tests.simulation.test_plans import failing, template
 
 NEST = {'heat_template_version': '2018-08-31', 'resources': {'in': {'type': 'in.yaml'}}}
 
@@ -18,12 +18,6 @@ NEST = {'heat_template_version': '2018-08-31', 'resources': {'in': {'type': 'in.
 def cluster():
     with Cluster(engines=1) as found:
         yield found
-
-
-def failing(**values):
-    found = template(**values)
-    found['resources']['bad'] = {'type': 'Sim::Thing', 'properties': {'fail': True}}
-    return found
 
 
 def act(cluster, stack_id, action):

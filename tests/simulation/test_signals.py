@@ -6,23 +6,15 @@ import json
 import re
 
 import pytest
-from oslo_config import cfg
 
-from heatlite.common import config, exception
+from heatlite.common import exception
 from heatlite.db import resources
 from heatlite.engine.durability import event_history
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, kill_engines_in, lose_database_in
 from tests.simulation.statements import noted
 
-
-@pytest.fixture(autouse=True)
-def _key():
-    """For the secrets of handles."""
-    config.register(cfg.CONF)
-    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-    yield
-    cfg.CONF.clear_override('auth_encryption_key')
+pytestmark = pytest.mark.usefixtures('encryption_key')
 
 
 def waiting(count=2, timeout=100, transport='TOKEN_SIGNAL', **more):

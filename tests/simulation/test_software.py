@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import pytest
 import sqlalchemy as sa
-from oslo_config import cfg
 
-from heatlite.common import config, exception, limits
+from heatlite.common import exception, limits
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
 from tests.simulation import stores
 from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, lose_database_in, outputs
 
+pytestmark = pytest.mark.usefixtures('guest_urls')
+
 SERVERS = [each for each in stores.AVAILABLE if each != stores.SQLITE]      # SQLite has one writer at a time
-
-
-@pytest.fixture(autouse=True)
-def _options():
-    config.register(cfg.CONF)
-    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
-    cfg.CONF.set_override('heat_metadata_server_url', 'http://here:8000')
-    yield
-    for name in ('auth_encryption_key', 'heat_metadata_server_url'):
-        cfg.CONF.clear_override(name)
 
 
 def deployed(**given):
@@ -57,7 +48,7 @@ def waits(cluster, stack_id, name, action):
 
 def deployments(cluster):
     with cluster.database.reader() as tx:
-        return software_deployments.page(tx, PROJECT)
+        return software_deployments.page(tx, PROJECT)[0]
 
 
 def configs(cluster):

@@ -271,6 +271,7 @@ def test_a_port_that_went_with_its_server_keeps_nobody_from_deleting_it(cloud: C
     cloud.client('nova').servers.delete(made.resource_id)
     life.runtime.sleep(caching.ONE_WORK + 1)
     life.delete()
+    assert not cloud.client('neutron').list_ports(id=port)['ports']
 
 
 def test_a_given_port_is_handed_to_the_replacement_and_back(cloud: Cloud):
@@ -438,7 +439,8 @@ def test_refused(cloud: Cloud, properties, text):
 def test_port_with_extra_properties_is_accepted(cloud: Cloud):
     port = Life(cloud, 'OS::Neutron::Port', {'network': 'private'}, name='p')
     port.create()
-    server(cloud, networks=[{'port': port.physical_id, 'port_extra_properties': {'admin_state_up': True}}]).validate()
+    networks = [{'port': port.physical_id, 'port_extra_properties': {'admin_state_up': True}}]
+    assert server(cloud, networks=networks).validate() is None
     port.delete()
 
 

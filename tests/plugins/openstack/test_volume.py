@@ -119,7 +119,9 @@ def test_deletion_policy_snapshot_leaves_a_backup(cloud: Cloud):
     life = Life(cloud, VOLUME, {'size': 1}, deletion_policy='Snapshot')
     life.create()
     life.delete()
-    backup, = cloud.ids()['volume.backups'] - before
+    made = cloud.ids()['volume.backups'] - before
+    assert len(made) == 1
+    backup, = made
     cloud.client('cinder').backups.delete(backup)
 
 
