@@ -108,7 +108,7 @@ def _export(data: Mapping[str, object], secrets: Mask, is_nested: bool) -> dict[
         masked = environment(stored, document, mask=own)
         mask |= own
         shown['environment'] = {name: masked[name] for name in stored if name in masked}
-        if is_nested:
+        if is_nested or masking.VALUES in stored:       # the document may be that of a nested stack alone
             shown['template'] = mask(document)
     if isinstance(inside, Mapping):
         shown['resources'] = {name: each if not isinstance(each, Mapping) else

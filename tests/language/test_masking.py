@@ -203,3 +203,12 @@ def test_a_prepared_mask_makes_no_index_later():
     few = Mask(['secret'])
     few.prepare()
     assert few._all is None
+
+
+def test_the_export_of_a_nested_stack_alone_shows_no_hidden_value():
+    """Types have written its template, as in the export of the stack around it."""
+    document = {'heat_template_version': '2018-08-31', 'resources': {
+        '0': {'type': 'OS::Heat::TestResource', 'properties': {'value': 'is-SECRETWORD'}}}}
+    shown = api_masking.export({'template': document, 'environment': {masking.VALUES: ['SECRETWORD']}, 'resources': {}})
+    assert shown['template']['resources']['0']['properties'] == {'value': 'is-******'}
+    assert 'SECRETWORD' not in json.dumps(shown)
