@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 from tests.system.canaries.template import FIRST, PREVIEWED, SECOND, SIGNALLED, WRONG, source
 
@@ -11,20 +12,27 @@ GENERATED = {           # kind -> (resource, attribute)
     'generated string': ('random', 'value'), 'secret of an access key': ('access', 'SecretAccessKey'),
     'signal of a stack user': ('heat_handle', 'signal'), 'signal by token': ('token_handle', 'token'),
     'signed URL of a policy': ('policy', 'alarm_url')}
+READERS = ('reader', 'member')
+STACK_PAGES = (
+    '', '/environment', '/template', '/files', '/resources?with_detail=True', '/export', '/left', '/protections',
+    '/lock', '/drift', '/explain', '/progress', '/timeline', '/resources?nested_depth=5&with_detail=True')
+PROJECT_PAGES = ('/stacks', '/stacks/detail', '/stack_sets')
+STACK_ACTIONS = ('DescribeStacks', 'DescribeStackEvents', 'DescribeStackResources', 'ListStackResources', 'GetTemplate')
 LOGIN = 'cnry-login-of-a-deployment'
 OF_A_CLOUD = {'private key': ('key', 'private_key')}
 
 
 class Life:
-    """`answers`: (kind of page, path, text) of everything that was answered to a reader, and of refusals."""
+    """`answers`: (who, kind of page, path, text) of everything that was answered to READERS, and of refusals."""
 
     def __init__(self, place):
         self.place = place
         self.answers = []
+        self.visited = set()                    # (who, path) of all pages of the REST API
         self.secrets = {}
 
-    def note(self, page, path, text):
-        self.answers.append((page, path, text))
+    def note(self, page, path, text, who='reader'):
+        self.answers.append((who, page, path, text))
 
     def live(self):
         place = self.place
@@ -33,6 +41,7 @@ class Life:
         path = self.create('canaries', first)
         self.gather(path)
         self.read(path)
+        self.alarms()
         self.deploy()
         self.signal(path)
         self.previews(path, second)
@@ -44,7 +53,7 @@ class Life:
         self.read(path)
         self.plan_to_go_back(path)
         self.wrong(path, first)
-        self.read(path)
+        self.read(path, *READERS)
         self.exports(path)
         return path
 
@@ -75,39 +84,78 @@ class Life:
 
     # --- reading ------------------------------------------------------------------------------------------
 
-    def read(self, path):
-        """Every page of a stack and of those below it, as a reader sees it."""
-        for page in ('', '/environment', '/template', '/files', '/outputs', '/resources?with_detail=True', '/events',
-                     '/snapshots', '/export', '/resources?nested_depth=5&with_detail=True', '/revisions'):
-            status, text = self.place.ask('reader', 'GET', path + page)
-            self.note(page.split('?')[0] or '/stack', path + page, text)
-            if page == '/snapshots' and status == 200:
-                for each in json.loads(text)['snapshots']:
-                    self.note('/snapshot', path, self.place.ask('reader', 'GET', f'{path}/snapshots/{each["id"]}')[1])
-            if page == '/revisions':
-                for each in json.loads(text)['revisions']:
-                    link = f'{path}/revisions/{each["number"]}'
-                    self.note('/revision', link, self.place.ask('reader', 'GET', link)[1])
-                    self.note('/revision diff', link, self.place.ask('reader', 'GET', f'{link}/diff')[1])
-            if page == '/events':
-                for each in json.loads(text)['events']:
-                    link = f'{path}/resources/{each["resource_name"]}/events/{each["id"]}'
-                    self.note('/event', link, self.place.ask('reader', 'GET', link)[1])
-        resources = json.loads(self.place.ask('reader', 'GET', f'{path}/resources')[1])['resources']
-        for each in resources:
+    def get(self, who, page, path):
+        """A page of the REST API, as one of READERS sees it: its JSON, or None."""
+        status, text = self.place.ask(who, 'GET', path)
+        self.note(page, path, text, who)
+        self.visited.add((who, path))
+        return json.loads(text) if status == 200 else None
+
+    def read(self, path, *readers):
+        """Every page of a stack and of those below it, as a reader sees it, or as all of `readers`."""
+        for who in readers or READERS[:1]:
+            self.read_as(who, path)
+            for page in PROJECT_PAGES:
+                self.get(who, page.partition('?')[0], page)
+            self.act_aws(who, 'cfn', 'ListStacks')
+
+    def read_as(self, who, path):
+        for page in STACK_PAGES:
+            self.get(who, page.partition('?')[0] or '/stack', path + page)
+        for each in (self.get(who, '/snapshots', f'{path}/snapshots') or {}).get('snapshots', ()):
+            self.get(who, '/snapshot', f'{path}/snapshots/{each["id"]}')
+        for each in self.get(who, '/revisions', f'{path}/revisions')['revisions']:
+            self.get(who, '/revision', f'{path}/revisions/{each["number"]}')
+            self.get(who, '/revision diff', f'{path}/revisions/{each["number"]}/diff')
+        for each in self.get(who, '/events', f'{path}/events')['events']:
+            self.get(who, '/event', f'{path}/resources/{each["resource_name"]}/events/{each["id"]}')
+        for each in self.get(who, '/outputs', f'{path}/outputs')['outputs']:
+            self.get(who, '/output', f'{path}/outputs/{each["output_key"]}')
+        name, stack_id = path.split('/')[2:]
+        arn = f'arn:openstack:heat::{self.place.project_id}:stacks/{name}/{stack_id}'
+        for action in STACK_ACTIONS:
+            self.act_aws(who, 'cfn', action, StackName=arn)
+        for each in self.get(who, '/resources', f'{path}/resources')['resources']:
             below = f'{path}/resources/{each["resource_name"]}'
-            self.note('/resource', below, self.place.ask('reader', 'GET', below)[1])
-            self.note('/metadata', below, self.place.ask('reader', 'GET', f'{below}/metadata')[1])
+            for page in ('', '/metadata', '/events', '/explain'):
+                self.get(who, page or '/resource', below + page)
+            self.act_aws(who, 'cfn', 'DescribeStackResource', StackName=arn, LogicalResourceId=each['resource_name'])
             for link in each['links']:
                 if link['rel'] == 'nested':
-                    self.read('/stacks/' + link['href'].split('/stacks/', 1)[1])
-        for page in ('/stacks', '/stacks/detail'):
-            self.note('/stacks', page, self.place.ask('reader', 'GET', page)[1])
+                    self.read_as(who, '/stacks/' + link['href'].split('/stacks/', 1)[1])
+
+    def act_aws(self, who, api, action, **parameters):
+        """A reading action of an API of Amazon; its answer is the page of this name."""
+        status, text = self.place.ask_aws(who, api, action, **parameters)
+        assert status < 500, (action, text)
+        self.note(action, f'{api} {parameters}', text, who)
+        return text
+
+    def alarms(self):
+        """The alarm of the stack acts once: its history has the request, which nobody takes."""
+        name, = re.findall(r'"?AlarmName"?[>:] ?"?([^"<]+)', self.act_aws('member', 'cloudwatch', 'DescribeAlarms'))
+        status, text = self.place.ask_aws('member', 'cloudwatch', 'SetAlarmState', AlarmName=name, StateValue='ALARM',
+                                          StateReason='tried')
+        assert status == 200, text
+        begin, end = '2026-01-01T00:00:00Z', '2026-01-01T01:00:00Z'
+        metric = {'Namespace': 'n', 'MetricName': 'm'}
+        for who in READERS:
+            for action, parameters in (
+                    ('DescribeAlarms', {}), ('DescribeAlarmsForMetric', metric), ('DescribeAlarmHistory', {}),
+                    ('ListMetrics', {}), ('GetMetricStatistics', {**metric, 'StartTime': begin, 'EndTime': end,
+                                                                  'Period': '60', 'Statistics.member.1': 'Sum'}),
+                    ('GetMetricData', {'StartTime': begin, 'EndTime': end, 'MetricDataQueries.member.1.Id': 'a',
+                                       'MetricDataQueries.member.1.MetricStat.Metric.Namespace': 'n',
+                                       'MetricDataQueries.member.1.MetricStat.Metric.MetricName': 'm',
+                                       'MetricDataQueries.member.1.MetricStat.Period': '60',
+                                       'MetricDataQueries.member.1.MetricStat.Stat': 'Sum'})):
+                self.act_aws(who, 'cloudwatch', action, **parameters)
+        assert 'hooks.invalid' in self.act_aws('reader', 'cloudwatch', 'DescribeAlarmHistory')
 
     def exports(self, path):
         """A member sees no secrets; an admin, whose export can be adopted again, does."""
         for who in ('member', 'reader'):
-            self.note('/export', path, self.place.ask(who, 'GET', f'{path}/export')[1])
+            self.get(who, '/export', f'{path}/export')
 
     def deploy(self):
         """A config with a login, as deployments derive it for their servers, and every page that shows it."""
@@ -120,9 +168,8 @@ class Life:
         for page in ('/software_configs', f'/software_configs/{config}', '/software_deployments',
                      f'/software_deployments/{made["software_deployment"]["id"]}',
                      '/software_deployments/metadata/server-of-canaries'):
-            status, text = self.place.ask('reader', 'GET', page)
-            assert status == 200, (page, text)
-            self.note('/software', page, text)
+            for who in READERS:
+                assert self.get(who, '/software', page), page
 
     # --- changing -----------------------------------------------------------------------------------------
 
@@ -155,7 +202,9 @@ class Life:
         """The plan holds the hidden values of the first revision."""
         made = self.place.json('member', 'POST', f'{path}/plans', {'action': 'update', 'revision': 1})['plan']
         self.note('/plan', path, json.dumps(made))
-        self.note('/plan', path, self.place.ask('reader', 'GET', f'/plans/{made["id"]}?format=text')[1])
+        for who in READERS:
+            self.get(who, '/plan', f'/plans/{made["id"]}?format=text')
+            self.get(who, '/plans', '/plans')
 
     def act(self, path, *actions):
         for action in actions:

@@ -7,6 +7,7 @@ import urllib.error
 import urllib.request
 import uuid
 from pathlib import Path
+from urllib.parse import urlencode
 
 import oslo_messaging
 import sqlalchemy as sa
@@ -19,12 +20,12 @@ KEY = '0123456789abcdef0123456789abcdef'
 PASSWORD = 'secret'
 
 
-def send(method, url, body=None, token=None):
+def send(method, url, body=None, token=None, **headers):
     """(status, headers, text)."""
     request = urllib.request.Request(
         url, method=method, data=None if body is None else json.dumps(body).encode(),
         headers={'Content-Type': 'application/json', 'Accept': 'application/json',
-                 **({'X-Auth-Token': token} if token else {})})
+                 **({'X-Auth-Token': token} if token else {}), **headers})
     try:
         with OPENER.open(request, timeout=120) as answer:
             return answer.status, answer.headers, answer.read().decode()
@@ -33,9 +34,17 @@ def send(method, url, body=None, token=None):
 
 
 class Place:
-    """`ask(who, method, path, body)`: (status, text); `who`: member, reader or admin. `tokens`: of all of them."""
+    """`ask(who, method, path, body)`: (status, text); `who`: member, reader or admin. `tokens`: of all of them. `aws`:
+    URLs of the APIs of Amazon, `cfn` and `cloudwatch`."""
 
     is_simulated = False
+
+    def ask_aws(self, who, api, action, **parameters):
+        """An action of an API of Amazon, with a token instead of a signature: (status, text)."""
+        query = urlencode({'Action': action, 'ContentType': 'JSON', **parameters})
+        status, _headers, text = send('GET', f'{self.aws[api]}/?{query}', token=self.tokens[who],
+                                      **{'X-Auth-User': who})
+        return status, text
 
     def ask(self, who, method, path, body=None):
         raise NotImplementedError
@@ -80,15 +89,17 @@ class Embedded(Place):
             folder / 'all.log', '--state-dir', self.state, '--port', '0', '--cloud', 'simulated', '--auth', 'keystone',
             *(part for name, value in given.items() for part in ('--set', f'{name}={value}')),
             module='heatlite.cmd.all_in_one')
-        said = [self.program.process.stdout.readline().split() for _ in range(2)]
-        assert said[1], self.program.log.read_text()
+        said = [self.program.process.stdout.readline().split() for _ in range(4)]
+        assert said[3], self.program.log.read_text()
         self.url, self.cloud = said[0][-1], said[1][5].rstrip(';')
+        self.aws = {'cfn': said[2][-1], 'cloudwatch': said[3][-1]}
         self._admin, _project = self._login('admin', 'admin')
         self._make_reader()
         self.tokens, self._projects = {}, {}
         for who, user, project in (('member', 'demo', 'demo'), ('reader', 'reader', 'demo'),
                                    ('admin', 'admin', 'admin')):
             self.tokens[who], self._projects[who] = self._login(user, project)
+        self.project_id = self._projects['member']
         self.known = {'key of encryption': (self.state / 'encryption-key').read_text().strip()}
 
     def _login(self, user, project):
@@ -171,8 +182,10 @@ class Clustered(Place):
             oslo_messaging_notifications__driver='messagingv2', oslo_messaging_notifications__topics=self.topic,
             **options)
         people = self.cloud.people
+        self.project_id = people['alpha'].project_id
         self._people = {'member': people['alpha'], 'reader': people['alpha_reader'], 'admin': people['admin']}
         self.tokens = {who: person.token for who, person in self._people.items()}
+        self.aws = {'cfn': f'{self.cloud.cfn_url}/v1', 'cloudwatch': f'{self.cloud.cloudwatch_url}/v1'}
         url = sa.make_url(self.cloud.database_url)
         self.known = {'key of encryption': KEY}
         if len(url.password or '') > 8:

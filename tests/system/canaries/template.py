@@ -30,6 +30,7 @@ PREVIEWED = {'previewed string': 'cnry-string-previewed'}
 WRONG = {'wrong pattern': 'cnry-wrong-pattern', 'wrong number': 'cnry-not-a-number', 'wrong json': '{cnry-no-json',
          'late type': 'cnry-late-type', 'refused by the type': 'cnry-refused-by-type'}
 SIGNALLED = {'signal': 'cnry-signalled'}
+HOOK = {'path of a web hook': 'cnry-path-of-a-web-hook'}
 MASK = '******'
 
 NESTED = f"""
@@ -61,7 +62,7 @@ def template(simulated: bool) -> dict[str, Any]:
             'words': {'type': 'comma_delimited_list', 'hidden': True},
             'environment': {'type': 'string', 'hidden': True},
             'pd': {'type': 'string', 'hidden': True},
-            'own': {'type': 'string', 'hidden': True},
+            'own': {'type': 'string', 'hidden': True}, 'hook': {'type': 'string', 'hidden': True},
             'by_default': {'type': 'string', 'hidden': True, 'default': FIRST['hidden default']}},
         'resources': {
             'plain': {'type': 'OS::Heat::Value', 'metadata': {'in': {'get_param': 'word'}},
@@ -91,6 +92,10 @@ def template(simulated: bool) -> dict[str, Any]:
             'policy': {'type': 'OS::Heat::ScalingPolicy', 'properties': {
                 'auto_scaling_group_id': {'get_resource': 'scaled'}, 'adjustment_type': 'change_in_capacity',
                 'scaling_adjustment': 1}},
+            'alarm': {'type': 'OS::Heat::CWLiteAlarm', 'properties': {
+                'Namespace': 'n', 'MetricName': 'm', 'Statistic': 'Sum', 'Period': '86400', 'EvaluationPeriods': '1',
+                'Threshold': '1', 'ComparisonOperator': 'GreaterThanThreshold', 'AlarmActions': [{'get_param': 'hook'}],
+                'OKActions': [{'get_attr': ['policy', 'alarm_url']}]}},
             'scaled': {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
                 'min_size': 0, 'max_size': 2, 'desired_capacity': 0,
                 'resource': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_param': 'word'}}}}}},
@@ -125,4 +130,5 @@ def source(word: dict[str, str], simulated: bool, string: str) -> dict[str, Any]
         'template': template(simulated), 'files': {'nested.yaml': NESTED},
         'environment': {'parameters': {'environment': environment}, 'parameter_defaults': {'pd': default}},
         'parameters': {'word': string, 'number': number, 'doc': {'k': document, 'l': [inner]},
-                       'words': f'{words},{words}-b', 'own': own}}
+                       'words': f'{words},{words}-b', 'own': own,
+                       'hook': f'https://hooks.invalid/{HOOK["path of a web hook"]}'}}
