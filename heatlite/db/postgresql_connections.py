@@ -37,6 +37,7 @@ def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
     url = url.update_query_dict({'target_session_attrs': WRITABLE, **url.query})
     engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
     use(engine)
+    replace_nul(engine)
     if server_connections.is_cooperative():
         extensions.set_wait_callback(partial(let_others_run, silence=server_connections.SILENCE))
 
@@ -76,24 +77,27 @@ class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
             self.patience = None
 
 
-class PostgresqlCursor(extensions.cursor):        # type: ignore[misc]
-    """Replaces the characters that PostgreSQL does not have, NUL above all, in the values of statements.
+def replace_nul(engine: sa.Engine) -> None:
+    """Replace the characters that PostgreSQL does not have, NUL above all, in the values of statements.
 
     A filter with such a text then finds nothing, as on other databases. The driver refuses the text before it sends
     anything, so all other statements cost nothing more; those of several rows are looked through.
     """
-
-    def execute(self, query: object, values: object = None) -> None:
+    @sa.event.listens_for(engine, 'do_execute')
+    def _execute(cursor: extensions.cursor, statement: str, values: object, _context: object) -> bool:
         try:
-            super().execute(query, values)
+            cursor.execute(statement, values)
         except ValueError:
             cleaned = _clean(values)
             if cleaned == values:
                 raise
-            super().execute(query, cleaned)
+            cursor.execute(statement, cleaned)
+        return True
 
-    def executemany(self, query: object, rows: Iterable[object]) -> None:
-        super().executemany(query, [_clean(row) for row in rows])
+    @sa.event.listens_for(engine, 'do_executemany')
+    def _execute_many(cursor: extensions.cursor, statement: str, rows: Iterable[object], _context: object) -> bool:
+        cursor.executemany(statement, [_clean(row) for row in rows])
+        return True
 
 
 def _clean(values: object) -> object:
@@ -141,8 +145,7 @@ class Connector:
             named = {'connect_timeout': CONNECT, **named}
         for number, address in enumerate(addresses, 1):
             try:
-                return self._connect(**{**named, **host, **address}, connection_factory=PostgresqlConnection,
-                                     cursor_factory=PostgresqlCursor)
+                return self._connect(**{**named, **host, **address}, connection_factory=PostgresqlConnection)
             except psycopg2.OperationalError:
                 if number == len(addresses):
                     raise

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.db.connection import Database
-from heatlite.db.postgresql_connections import Connector, PostgresqlConnection, PostgresqlCursor
+from heatlite.db.postgresql_connections import Connector, PostgresqlConnection
 from tests.system.relay import Relay
 
 NODES = 'HEATLITE_TEST_POSTGRESES_URL'
@@ -197,8 +197,7 @@ def test_all_reasons_are_in_the_error():
 def test_a_single_server_is_given_the_usual_time():
     connector, asked = attempts()
     connector(host='c', port=5)
-    assert asked == [{'host': 'c', 'port': 5, 'connection_factory': PostgresqlConnection,
-                      'cursor_factory': PostgresqlCursor}]
+    assert asked == [{'host': 'c', 'port': 5, 'connection_factory': PostgresqlConnection}]
 
 
 @one
