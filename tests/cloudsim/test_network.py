@@ -95,6 +95,33 @@ def test_every_project_has_a_default_group(sim, network, make):
     assert other['id'] != group['id']
 
 
+@pytest.mark.parametrize('rule, same, stored', [
+    ({'protocol': 'tcp', 'port_range_min': 1, 'port_range_max': 65535}, {'protocol': '6'}, {'port_range_min': None}),
+    ({'ethertype': 'IPv6', 'protocol': 'icmp'}, {'ethertype': 'IPv6', 'protocol': '58'}, {'protocol': 'ipv6-icmp'}),
+    ({'remote_ip_prefix': '0.0.0.0/0'}, {}, {'remote_ip_prefix': '0.0.0.0/0'}),
+    ({'remote_ip_prefix': '10.0.0.7'}, {'remote_ip_prefix': '10.0.0.7/32'}, {'remote_ip_prefix': '10.0.0.7/32'})])
+def test_rules_have_a_normal_form(network, make, rule, same, stored):
+    group = make(network, '/v2.0/security-groups', 'security_group', name='g')['id']
+    given = {'security_group_id': group, 'direction': 'ingress'}
+    made = make(network, '/v2.0/security-group-rules', 'security_group_rule', **given, **rule)
+    assert stored.items() <= made.items()
+    again = network.post('/v2.0/security-group-rules', json={'security_group_rule': {**given, **same}})
+    assert status(again) == (409, 'SecurityGroupRuleExists')
+
+
+@pytest.mark.parametrize('rule, kind', [
+    ({'protocol': 'tcp', 'port_range_min': 80}, 'SecurityGroupInvalidPortRange'),
+    ({'protocol': 'gre', 'port_range_min': 80, 'port_range_max': 80}, 'SecurityGroupInvalidProtocolForPort'),
+    ({'ethertype': 'IPv6', 'remote_ip_prefix': '10.0.0.0/8'}, 'SecurityGroupRuleParameterConflict'),
+    ({'protocol': 'ipv6-icmp'}, 'SecurityGroupEthertypeConflictWithProtocol'),
+    ({'protocol': 'carrier'}, 'SecurityGroupRuleInvalidProtocol')])
+def test_rules_that_make_no_sense(network, make, rule, kind):
+    group = make(network, '/v2.0/security-groups', 'security_group', name='g')['id']
+    answer = network.post('/v2.0/security-group-rules', json={'security_group_rule': {
+        'security_group_id': group, 'direction': 'ingress', **rule}})
+    assert status(answer) == (400, kind)
+
+
 def test_rules_in_bulk_and_only_once(network, make):
     group = make(network, '/v2.0/security-groups', 'security_group', name='web')['id']
     rules = [{'security_group_id': group, 'direction': 'ingress', 'protocol': 'tcp', 'port_range_min': port,

@@ -20,6 +20,15 @@ def network(cidr: Any) -> Network:
                          'HTTPBadRequest') from None
 
 
+def interface(cidr: Any) -> str:
+    """An address with the length of its prefix, which may be left out. Raises BadRequest."""
+    try:
+        return ipaddress.ip_interface(cidr).with_prefixlen
+    except ValueError:
+        raise BadRequest(f"Invalid input for cidr. Reason: '{cidr}' is not a valid IP subnet.",
+                         'HTTPBadRequest') from None
+
+
 def address(text: Any, field: str = 'ip_address') -> Any:
     """Raises BadRequest."""
     try:

@@ -9,8 +9,15 @@ from cloudsim.services.network import addresses
 from cloudsim.services.network.neutral import NeutronCollection
 from cloudsim.store import Thing
 
-SAME = ('direction', 'ethertype', 'protocol', 'port_range_min', 'port_range_max', 'remote_ip_prefix',
-        'remote_group_id', 'remote_address_group_id')
+SAME = ('direction', 'ethertype', 'port_range_min', 'port_range_max', 'remote_group_id', 'remote_address_group_id')
+NUMBERS = {
+    'ah': 51, 'dccp': 33, 'egp': 8, 'esp': 50, 'gre': 47, 'hopopt': 0, 'icmp': 1, 'icmpv6': 58, 'igmp': 2, 'ip': 0,
+    'ipip': 4, 'ipv6-encap': 41, 'ipv6-frag': 44, 'ipv6-icmp': 58, 'ipv6-nonxt': 59, 'ipv6-opts': 60, 'ipv6-route': 43,
+    'ospf': 89, 'pgm': 113, 'rsvp': 46, 'sctp': 132, 'tcp': 6, 'udp': 17, 'udplite': 136, 'vrrp': 112}
+WITH_PORTS = (6, 17, 33, 132, 136)
+ICMP = (1, 58)
+FOR_IPV6 = (41, 43, 44, 58, 59, 60)
+EVERYWHERE = ('0.0.0.0/0', '::/0', None, '')
 
 
 class SecurityGroups(NeutronCollection):
@@ -69,15 +76,28 @@ class SecurityGroupRules(NeutronCollection):
         for name in ('port_range_min', 'port_range_max'):
             if isinstance(data[name], str):
                 data[name] = int(data[name]) if data[name].lstrip('-').isdigit() else data[name]
-        if data['protocol'] is not None:
-            data['protocol'] = str(data['protocol']).lower()
+        self.normalize(data)
         self.check_sense(data)
         if data['remote_ip_prefix']:
             data['normalized_cidr'] = str(addresses.network(data['remote_ip_prefix']))
         for other in self.table.find('security_group_id', data['security_group_id']):
-            if all(other[name] == data[name] for name in SAME):
+            if key_of(other.data) == key_of(data):
                 raise Conflict(f'Security group rule already exists. Rule id is {other.id}.',
                                'SecurityGroupRuleExists')
+
+    def normalize(self, data: dict[str, Any]) -> None:
+        """As Neutron does before it compares and stores a rule."""
+        protocol = None if data['protocol'] in (None, '', 'any') else str(data['protocol']).lower()
+        if data['ethertype'] == 'IPv6':
+            protocol = {'icmp': 'ipv6-icmp', 'icmpv6': 'ipv6-icmp', '1': '58'}.get(str(protocol), protocol)
+        if protocol is not None and number_of(protocol) is None:
+            raise BadRequest(f'Security group rule protocol {protocol} not supported.',
+                             'SecurityGroupRuleInvalidProtocol')
+        data['protocol'] = protocol
+        if (data['port_range_min'], data['port_range_max']) == (1, 65535):
+            data['port_range_min'] = data['port_range_max'] = None
+        if data['remote_ip_prefix']:
+            data['remote_ip_prefix'] = addresses.interface(data['remote_ip_prefix'])
 
     def check_sense(self, data: dict[str, Any]) -> None:
         if data['direction'] not in ('ingress', 'egress'):
@@ -85,17 +105,38 @@ class SecurityGroupRules(NeutronCollection):
                              "'egress'].", 'HTTPBadRequest')
         if data['ethertype'] not in ('IPv4', 'IPv6'):
             raise BadRequest(f"Invalid input for ethertype: {data['ethertype']}", 'SecurityGroupRuleInvalidEtherType')
-        low, high = data['port_range_min'], data['port_range_max']
-        if (low is not None or high is not None) and data['protocol'] is None:
-            raise BadRequest('Must also specify protocol if port range is given.',
-                             'SecurityGroupProtocolRequiredWithPorts')
-        if data['protocol'] in ('tcp', 'udp', '6', '17') and isinstance(low, int) and isinstance(high, int) \
-                and low > high:
-            raise BadRequest('For TCP/UDP protocols, port_range_min must be <= port_range_max',
-                             'SecurityGroupInvalidPortRange')
-        if data['remote_ip_prefix'] and data['remote_group_id']:
+        self.check_ports(data)
+        prefix = data['remote_ip_prefix']
+        if prefix and data['ethertype'] != f'IPv{addresses.network(prefix).version}':
+            raise BadRequest(f"Conflicting value ethertype {data['ethertype']} for CIDR {prefix}",
+                             'SecurityGroupRuleParameterConflict')
+        if number_of(data['protocol']) in FOR_IPV6 and data['ethertype'] == 'IPv4':
+            raise BadRequest(f"Invalid ethertype {data['ethertype']} for protocol {data['protocol']}.",
+                             'SecurityGroupEthertypeConflictWithProtocol')
+        if prefix and data['remote_group_id']:
             raise BadRequest('Only remote_ip_prefix or remote_group_id may be provided.',
                              'SecurityGroupMultipleRemoteParameters')
+
+    def check_ports(self, data: dict[str, Any]) -> None:
+        low, high = data['port_range_min'], data['port_range_max']
+        if low is None and high is None:
+            return
+        if data['protocol'] is None:
+            raise BadRequest('Must also specify protocol if port range is given.',
+                             'SecurityGroupProtocolRequiredWithPorts')
+        number = number_of(data['protocol'])
+        if number in ICMP:
+            if low is None:
+                raise BadRequest(f'ICMP code (port-range-max) {high} is provided but ICMP type (port-range-min) is '
+                                 'missing.', 'SecurityGroupMissingIcmpType')
+        elif number not in WITH_PORTS:
+            raise BadRequest(f'Ports cannot be specified for protocol {data["protocol"]}. Ports are only supported for '
+                             'DCCP, SCTP, TCP, UDP, UDPLITE.', 'SecurityGroupInvalidProtocolForPort')
+        elif 0 in (low, high):
+            raise BadRequest('Invalid value for port 0', 'SecurityGroupInvalidPortValue')
+        elif low is None or high is None or low > high:
+            raise BadRequest('For TCP/UDP protocols, port_range_min must be <= port_range_max',
+                             'SecurityGroupInvalidPortRange')
 
     def started(self, call: Call, thing: Thing) -> None:
         group = self.service.thing('security-groups', thing['security_group_id'])
@@ -108,3 +149,16 @@ class SecurityGroupRules(NeutronCollection):
         if group is not None:
             group.data['security_group_rules'] = [each for each in group.data['security_group_rules']
                                                   if each is not thing.hidden['shown']]
+
+
+def number_of(protocol: str | None) -> int | None:
+    """None for any protocol, and for a name that does not exist."""
+    if protocol is not None and protocol.isdigit():
+        return int(protocol)
+    return NUMBERS.get(str(protocol))
+
+
+def key_of(data: dict[str, Any]) -> tuple[Any, ...]:
+    """Equal for rules of a group of which Neutron stores one only."""
+    prefix = data['remote_ip_prefix']
+    return (*(data[name] for name in SAME), number_of(data['protocol']), None if prefix in EVERYWHERE else prefix)

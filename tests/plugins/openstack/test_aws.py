@@ -175,6 +175,24 @@ def test_security_group(cloud: Cloud):
     life.delete()
 
 
+def test_a_group_that_lets_everything_out_as_ec2_templates_say(cloud: Cloud):
+    everything = {'IpProtocol': '-1', 'CidrIp': '0.0.0.0/0'}
+    ports = {'IpProtocol': 'tcp', 'FromPort': '1', 'ToPort': '65535', 'CidrIp': '10.0.0.0/8'}
+    wanted = {'GroupDescription': 'web', 'SecurityGroupIngress': [ports], 'SecurityGroupEgress': [everything]}
+    life = Life(cloud, 'AWS::EC2::SecurityGroup', wanted)
+    life.create()
+
+    def rules():
+        found = cloud.client('neutron').show_security_group(life.physical_id)['security_group']['security_group_rules']
+        return sorted((rule['direction'], rule['ethertype'], rule['protocol'] or '') for rule in found)
+
+    assert rules() == [('egress', 'IPv4', ''), ('ingress', 'IPv4', 'tcp')]
+    ping = {'IpProtocol': 'icmp', 'FromPort': '-1', 'ToPort': '-1'}
+    life.update({**wanted, 'SecurityGroupIngress': [ports, ping]})
+    assert rules() == [('egress', 'IPv4', ''), ('ingress', 'IPv4', 'icmp'), ('ingress', 'IPv4', 'tcp')]
+    life.delete()
+
+
 def test_internet_gateway(cloud: Cloud):
     life = Life(cloud, 'AWS::EC2::InternetGateway', {})
     assert life.create().resource_id.startswith('city-')

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import existing
-from heatlite.engine.resources.openstack.neutron import neutron
+from heatlite.engine.resources.openstack.neutron import neutron, security_rules
 from heatlite.engine.resources.rest import edges
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
@@ -155,6 +155,13 @@ def _subnets(resource: DescribedResource, network: object) -> set[object]:
     """References of the stack's own subnets of a network."""
     return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
             if network is not None and edges.known(other, 'network') == network}
+
+
+@hook
+def rule_as_stored(resource: DescribedResource, body: dict[str, object], given: Values,
+                   action: str) -> dict[str, object]:
+    """So that a rule whose reply was lost is recognized."""
+    return security_rules.as_stored(body)
 
 
 @hook

@@ -12,7 +12,7 @@ from heatlite.common import exception
 from heatlite.engine import resource
 from heatlite.engine.clients.os import service
 from heatlite.engine.resources import catalogue, existing
-from heatlite.engine.resources.openstack.neutron.security_group import key_of
+from heatlite.engine.resources.openstack.neutron import security_rules
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
@@ -79,22 +79,12 @@ class SecurityGroup(resource.Resource):
     # --- rules --------------------------------------------------------------------------------------------
 
     def _make_so(self, ingress: Iterable[Values] | None, egress: Iterable[Values] | None) -> None:
-        client = self.client('neutron')
-        found = client.show_security_group(self.resource_id)['security_group']['security_group_rules']
-        there = {key_of(rule): rule for rule in found}
+        """Without rules of its own for what goes out, the group has those that Neutron gave it."""
+        there = self.client('neutron').show_security_group(self.resource_id)['security_group']['security_group_rules']
         wanted = [self._rule('ingress', entry) for entry in ingress or ()]
         wanted += [self._rule('egress', entry) for entry in egress or ()]
-        keys = {key_of(rule): rule for rule in wanted}
-        for key, rule in keys.items():
-            if key not in there:
-                with self._plugin.ignore_conflict_and_not_found:
-                    client.create_security_group_rule(
-                        {'security_group_rule': {**rule, 'security_group_id': self.resource_id}})
-        for key, rule in there.items():
-            is_default = rule['direction'] == 'egress' and not egress
-            if key not in keys and not is_default:
-                with self._plugin.ignore_not_found:
-                    client.delete_security_group_rule(rule['id'])
+        security_rules.make_so(self._plugin, self.resource_id, there, wanted,
+                               lambda rule: rule['direction'] == 'egress' and not egress)
 
     def _rule(self, direction: str, entry: Mapping[str, object]) -> dict[str, object]:
         protocol = entry.get(self.RULE_IP_PROTOCOL)

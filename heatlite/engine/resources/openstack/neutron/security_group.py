@@ -5,21 +5,22 @@ Schema: heatlite/engine/resources/catalogue/neutron.yaml
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue
-from heatlite.engine.resources.openstack.neutron import neutron
+from heatlite.engine.resources.openstack.neutron import neutron, security_rules
+from heatlite.engine.resources.openstack.neutron.security_rules import Rule
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Neutron::SecurityGroup'
 STATEFUL_EXTENSION = 'stateful-security-group'
-# What makes two rules the same; a description may differ.
-IDENTITY = ('direction', 'ethertype', 'port_range_min', 'port_range_max', 'protocol', 'remote_group_id',
-            'remote_ip_prefix')
+SHOWN = ('direction', 'ethertype', 'port_range_min', 'port_range_max', 'protocol', 'remote_group_id',
+         'remote_ip_prefix', 'description')     # of a rule that drifted
 DEFAULT_RULES = ({'direction': 'egress', 'ethertype': 'IPv4'}, {'direction': 'egress', 'ethertype': 'IPv6'})
 
 
@@ -82,7 +83,7 @@ class SecurityGroup(neutron.NeutronResource):
         if prop_diff:
             self.client().update_security_group(self.resource_id, {'security_group': prop_diff})
         if changes_rules:
-            self._make_rules_so(rules or [])
+            self._make_rules_so(rules, self.properties[self.RULES])
 
     def handle_delete(self) -> bool | None:
         """Rules first: two groups whose rules name each other could not be deleted otherwise."""
@@ -96,26 +97,28 @@ class SecurityGroup(neutron.NeutronResource):
 
     # --- rules --------------------------------------------------------------------------------------------
 
-    def _make_rules_so(self, wanted: Iterable[Mapping[str, object]]) -> None:
-        """By difference against the real ones, so that what stays is never interrupted; new ones in one request."""
-        there = {key_of(rule): rule for rule in self._show_resource()['security_group_rules']}
-        wanted_rules = {key_of(rule): rule for rule in self._complete(wanted)}
-        gone = [rule['id'] for key, rule in there.items() if key not in wanted_rules]
-        missing = [rule for key, rule in wanted_rules.items() if key not in there]
-        if missing:
-            self.client().post('/security-group-rules', {'security_group_rules': [
-                {**rule, 'security_group_id': self.resource_id} for rule in missing]})
-        for rule_id in gone:
-            with self.client_plugin().ignore_not_found:
-                self.client().delete_security_group_rule(rule_id)
+    def _make_rules_so(self, wanted: Iterable[Rule] | None, before: Iterable[Rule] | None = None) -> None:
+        """`before`: the rules of the former definition; one that is no longer described loses its description."""
+        described = set(self._described(before))
+        rules = [{'description': '', **rule} if security_rules.key_of(rule) in described else rule
+                 for rule in self._complete(wanted)]
+        security_rules.make_so(self.client_plugin(), self.resource_id, self._show_resource()['security_group_rules'],
+                               rules)
 
-    def _complete(self, wanted: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    def _described(self, rules: Iterable[Rule] | None) -> Iterator[tuple[str | None, ...]]:
+        """Yield the keys of rules with a description; a remote group may be gone by now."""
+        for rule in rules or ():
+            if rule.get(self.RULE_DESCRIPTION):
+                with contextlib.suppress(exception.HeatException):
+                    yield security_rules.key_of(self._format_rule(rule))
+
+    def _complete(self, wanted: Iterable[Rule] | None) -> list[dict[str, object]]:
         found = [self._format_rule(rule) for rule in wanted or ()]
         if not any(rule['direction'] == 'egress' for rule in found):
             found += [dict(rule) for rule in DEFAULT_RULES]
         return found
 
-    def _format_rule(self, rule: Mapping[str, object]) -> dict[str, object]:
+    def _format_rule(self, rule: Rule) -> dict[str, object]:
         """A rule as the service has it: what is not given is left out."""
         found = {name: value for name, value in rule.items() if value is not None}
         mode = found.pop(self.RULE_REMOTE_MODE, self.RULE_REMOTE_IP_PREFIX)
@@ -147,16 +150,16 @@ class SecurityGroup(neutron.NeutronResource):
         live.pop(self.RULES, None)
         if not self.properties.is_given(self.RULES):
             return live
-        wanted = {key_of(rule) for rule in self._complete(resource_properties[self.RULES])}
-        if wanted != {key_of(rule) for rule in resource_data['security_group_rules']}:
-            live[self.RULES] = [{name: rule.get(name) for name in (*IDENTITY, 'description')}
-                                for rule in resource_data['security_group_rules']]
+        try:
+            rules = self._complete(resource_properties[self.RULES])
+        except exception.HeatException:         # a remote group is not found: nothing tells what the rules should be
+            return live
+        wanted = {security_rules.key_of(rule): rule for rule in rules}
+        there = {security_rules.key_of(rule): rule for rule in resource_data['security_group_rules']}
+        if wanted.keys() != there.keys() or any(
+                security_rules.described_otherwise(there[key], rule) for key, rule in wanted.items()):
+            live[self.RULES] = [{name: rule.get(name) for name in SHOWN} for rule in there.values()]
         return live
-
-
-def key_of(rule: Mapping[str, object]) -> tuple[object, ...]:
-    """Equal for equal rules, whether numbers came as numbers or as text."""
-    return tuple(None if rule.get(name) in (None, '') else str(rule[name]).lower() for name in IDENTITY)
 
 
 def resource_mapping() -> dict[str, type[SecurityGroup]]:
