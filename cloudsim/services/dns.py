@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +11,8 @@ from cloudsim.collection import Collection
 from cloudsim.messages import BadRequest, Call, Conflict, Forbidden
 from cloudsim.service import Route, Service
 from cloudsim.store import Thing
+
+UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
 
 class Pending(Collection):
@@ -74,6 +77,12 @@ class Zones(Pending):
 
 
 class RecordSets(Pending):
+    def parent(self, call: Call, ids: tuple[str, ...]) -> str | None:
+        for id in ids:
+            if not UUID.fullmatch(id):
+                raise BadRequest(f'Invalid UUID zone_id: {id}', 'invalid_uuid')
+        return super().parent(call, ids)
+
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         zone, data = self.service.collection('zones').table.get(thing.hidden['parent']), thing.data
         if zone['status'] == 'PENDING' and zone['action'] == 'DELETE':

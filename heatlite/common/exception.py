@@ -236,6 +236,16 @@ class EntityNotFound(HeatException):
     msg_fmt = _('The %(entity)s (%(name)s) could not be found.')
 
 
+class ObjectUncomparable(Error):
+    """An object is there, but not what its definition names, such as an image. Never an EntityNotFound, which says that
+    the object itself is gone."""
+
+    def __init__(self, name: str, reason: object) -> None:
+        """`name`: of the resource."""
+        super().__init__(_('The object of the resource %(name)s cannot be compared: %(reason)s')
+                         % {'name': name, 'reason': reason})
+
+
 class StackNotFound(EntityNotFound):
     """Older plug-ins catch it by this name; on the wire it is an EntityNotFound."""
 

@@ -113,6 +113,7 @@ class Properties(Mapping[str, Any]):
         self._is_made: Callable[[object], bool] | None = None
         self._translated_data: dict[str, object] | None = None
         self._looked_up: set[str] = set()           # names of properties whose look-ups in services are done
+        self.unresolved: set[str] = set()           # of those read: what a service did not find stayed as it was given
         self._values: dict[str, object] = {}
         self._is_data_shared = False
         self._data_read: dict[str, object] | None = None    # of shared data: what the last read found
@@ -216,10 +217,16 @@ class Properties(Mapping[str, Any]):
         self._is_made = is_made
         self._forget()
 
+    @property
+    def looked_up(self) -> frozenset[str]:
+        """Names of the properties read so far whose values services were asked for."""
+        return frozenset(self._looked_up)
+
     def _forget(self) -> None:
         """The next reads translate and convert again."""
         self._translated_data = None
         self._looked_up = set()
+        self.unresolved = set()
         self._values = {}
 
     def _notice_changes(self) -> None:
@@ -237,7 +244,7 @@ class Properties(Mapping[str, Any]):
             rules = [rule for rule in self._rules if rule.rule == translation.RESOLVE
                      and rule.translation_path[0] in names and rule.translation_path[0] not in self._looked_up]
             if rules:
-                lookup = translation.service_lookup(self._ignore_resolve_error, self._is_made)
+                lookup = translation.service_lookup(self._ignore_resolve_error, self._is_made, self.unresolved)
                 self._translated_data = translation.apply(rules, self._translated_data, self.path, lookup)
                 self._looked_up.update(rule.translation_path[0] for rule in rules)
         return self._translated_data

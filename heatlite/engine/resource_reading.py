@@ -169,10 +169,16 @@ class Reading(PropertyAccess, Services):
     # --- live state ---------------------------------------------------------------------------------------
 
     def get_live_state(self, resource_properties: Properties) -> dict[str, object]:
-        """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
+        """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone, and
+        ObjectUncomparable if something is gone that the properties name."""
         data = self.get_live_resource_data()
         self.live_is_read = data is not None
-        return {} if data is None else self.parse_live_resource_data(resource_properties, data)
+        if data is None:
+            return {}
+        try:
+            return self.parse_live_resource_data(resource_properties, data)
+        except exception.EntityNotFound as error:
+            raise exception.ObjectUncomparable(self.name, error) from error
 
     def get_live_resource_data(self) -> object:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -172,11 +172,23 @@ class Updates(Reading):
                 % {'prop': 'external_id', 'name': self.name, 'res': self.type()})
 
     def observe(self, comparison: Comparison) -> Comparison:
-        """Return the comparison with live values in the old definition. Raises EntityNotFound if the object is gone."""
+        """Return the comparison with live values in the old definition. Raises EntityNotFound if the object is gone,
+        and ObjectUncomparable.
+
+        A property that names what its service does not find, such as an image that was deleted since, is left out.
+        """
         self.observed = Observed(is_gone=True)
         if self.resource_id is None:
             raise exception.EntityNotFound(entity='Resource', name=self.name)
-        live = self.get_live_state(comparison.after_props)
+        tolerant = self._tolerant(comparison)
+        try:
+            live = self.get_live_state(tolerant.after_props)
+        except exception.ObjectUncomparable:
+            self.observed = Observed(is_read=False)
+            raise
+        live = _without_unresolved(tolerant.after_props, live)
+        if comparison.before == comparison.after.freeze():
+            comparison = tolerant               # what did not change need not be found
         self.observed = Observed(live, is_read=self.live_is_read)
         seen = self.with_live(comparison, live)
         # A live value that is the applied one is no drift; adding it would only make the definitions differ.
@@ -184,6 +196,12 @@ class Updates(Reading):
                    if name not in comparison.before_props
                    or not drift.same(_value(comparison.before_props, name), _value(seen.before_props, name))}
         return self.with_live(comparison, drifted) if drifted else comparison
+
+    def _tolerant(self, comparison: Comparison) -> Comparison:
+        """Return the comparison with new properties in which a name that its service does not find stays a name."""
+        after_props = comparison.after.properties(self._schemata(), self.context)
+        self.translate_properties(after_props, ignore_resolve_error=True)
+        return replace(comparison, after_props=after_props)
 
     def with_live(self, comparison: Comparison, live: Mapping[str, object]) -> Comparison:
         """Return the comparison with these values in the old definition; what another property said for one of them
@@ -199,6 +217,12 @@ class Updates(Reading):
 
 def changed_names(after_props: property_set.Properties, before_props: property_set.Properties) -> list[str]:
     return [name for name in after_props if _value(before_props, name) != after_props[name]]
+
+
+def _without_unresolved(wanted: property_set.Properties, live: Mapping[str, object]) -> dict[str, object]:
+    for name in live:
+        _value(wanted, name)                    # its look-ups, if it was not read before
+    return {name: value for name, value in live.items() if name not in wanted.unresolved}
 
 
 class _Unreadable:

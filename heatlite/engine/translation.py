@@ -14,13 +14,14 @@ LOG = log.getLogger(__name__)
 __all__ = ['ADD', 'DELETE', 'REPLACE', 'RESOLVE', 'RULES', 'TranslationRule', 'apply', 'service_lookup']
 
 
-def service_lookup(ignore_errors: bool = False,
-                   is_made: Callable[[object], bool] | None = None) -> Callable[[TranslationRule, object], object]:
+def service_lookup(ignore_errors: bool = False, is_made: Callable[[object], bool] | None = None,
+                   unresolved: set[str] | None = None) -> Callable[[TranslationRule, object], object]:
     """Return the function for Resolve rules: it gets the id of a name from the rule's client plug-in, unless
     `is_made(value)` says that the value is an id.
 
     `ignore_errors`: return the value unchanged if the service finds no, or no unique, object of that name. Failures of
-    the service are still raised: a name used as an id would then change or delete nothing.
+    the service are still raised: a name used as an id would then change or delete nothing. `unresolved` gets the names
+    of the properties with such a value.
     """
     def lookup(rule: TranslationRule, value: object) -> object:
         if isinstance(value, dict) and rule.custom_value_path:
@@ -38,6 +39,8 @@ def service_lookup(ignore_errors: bool = False,
             if not (ignore_errors and knows_nothing):
                 raise
             LOG.info('Keeping %r as it was given: %s', value, error)
+            if unresolved is not None:
+                unresolved.add(rule.translation_path[0])
             return value
 
     return lookup

@@ -5,6 +5,7 @@ Source: docs/spec/engine.rst, "Deciding about an update", "Restricted actions" a
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 from heatlite.common import exception
@@ -22,6 +23,7 @@ from heatlite.planning.replacement import MARKED, Reason, ReplacementCause
 from heatlite.planning.states import DIRTY, Action, ResourceState, Status
 from heatlite.planning.steps import ON_EXISTING
 
+LOG = logging.getLogger(__name__)
 UPDATE, REPLACE = 'update', 'replace'
 
 
@@ -78,6 +80,8 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
             comparison = resource.observe(comparison)
         except exception.EntityNotFound:
             return Verdict(changed=True, replace=plain, cause=_of_gone(row, resource)), None
+        except exception.ObjectUncomparable as error:
+            LOG.info('%s is updated without a look at its object: %s', resource, error)
     try:
         if not resource.needs_update(comparison):
             return Verdict(changed=False), None

@@ -515,3 +515,32 @@ def test_cfn_user_data(cloud: Cloud):
         {'a': 1}, json.dumps({'ignition': {'version': '3.0.0'}}), user_data_format='SOFTWARE_CONFIG'))
     stored = ignition['storage']['files'][0]['contents']['source'].partition('base64,')[2]
     assert json.loads(base64.b64decode(stored)) == {'a': 1}
+
+
+def test_an_image_that_is_gone_is_no_drift(cloud: Cloud):
+    """Images are rotated: servers that were made of them stay."""
+    glance = cloud.client('glance')
+    image = glance.images.create(name='old', disk_format='raw', container_format='bare')
+    glance.http.put(f'/images/{image.id}/file', data=b'x', headers={'Content-Type': 'application/octet-stream'})
+    wanted = {**PLAIN, 'image': 'old', 'metadata': {'a': 'b'}}
+    life = server(cloud, **wanted)
+    life.create()
+    glance.images.delete(image.id)
+    life.runtime.sleep(caching.ONE_WORK + 1)
+    assert life.drift(wanted) == {}
+    cloud.plugin('nova').meta_update(shown(cloud, life), {'a': 'c'})
+    assert life.drift(wanted) == {'metadata': {'a': 'b'}}
+    life.delete()
+
+
+def test_a_flavor_that_is_gone_is_no_drift(cloud: Cloud, simulator: str):
+    """A retired flavor stays that of its servers, which may still be resized to another one."""
+    flavors = Cloud(simulator, 'admin').client('nova').flavors
+    flavor = flavors.create('retired', 512, 1, 1)
+    life = server(cloud, flavor='retired')
+    life.create()
+    flavors.delete(flavor.id)
+    life.runtime.sleep(caching.ONE_WORK + 1)
+    assert life.drift({**PLAIN, 'flavor': 'retired'}) == {}
+    assert set(life.drift({**PLAIN, 'flavor': 'm1.small'})) == {'flavor'}
+    life.delete()

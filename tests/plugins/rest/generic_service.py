@@ -31,7 +31,7 @@ VERSIONS = {
 EXTENSIONS = sorted({alias for name in packed.names()
                      for alias in re.split('[ ,]+', packed.facts(name).get('required_service_extension') or '')})
 KNOWN = 'known'
-ID = re.compile('/[0-9a-f]{8}-[0-9a-f-]{27}$')
+ID = re.compile('/([0-9a-f]{8}-[0-9a-f-]{27}|lost-[a-z0-9_-]+)$')    # where nothing is
 SINGULARS = {'availabilityzoneprofiles': 'availability_zone_profile', 'availabilityzones': 'availability_zone',
              'qos_specs': 'qos_specs', 'qos': 'qos_specs'}
 OTHER_PLURALS = {'types': ('volume_types', 'share_types'), 'os_hosts': ('hosts',)}

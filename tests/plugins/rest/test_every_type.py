@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -9,7 +10,7 @@ from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
 from heatlite.engine.resources import packed
-from heatlite.engine.resources.rest import types, verify
+from heatlite.engine.resources.rest import described_resource, types, verify
 from tests.plugins.rest import samples
 
 EVERY = sorted(types.files())
@@ -75,6 +76,23 @@ def test_every_property_that_may_change_does(cloud, bench, name):
         assert changed and set(changed) == {key}, key
         assert len(cloud.requests) > asked, f'{key} changes nothing'
         given = wanted
+
+
+@pytest.mark.parametrize('name', EVERY)
+def test_a_name_that_leads_nowhere_does_not_say_that_the_object_is_gone(cloud, bench, name):
+    """What a definition names may be deleted or renamed while the object is there: EntityNotFound would replace it."""
+    here = make(cloud, bench, name)
+    made = here.create()
+    named = {rule.translation_path[0] for rule in made.translation_rules(made.properties) if rule.rule == 'Resolve'}
+    lost = {key: value.replace('known', 'lost') if isinstance(value, str) and key in named else value
+            for key, value in samples.required(name, packed.facts(name)).items()}
+    here.record.properties = lost
+    here.record.data.pop(described_resource.PARENTS, None)
+    here.definition = here.define(lost)
+    old = here.fresh('CREATE', 'COMPLETE')
+    with contextlib.suppress(exception.ObjectUncomparable):
+        old.observe(old.compare(here.define(lost)))
+    assert not old.observed.is_gone
 
 
 # Properties that mean nothing alone, or whose change is refused by design.

@@ -7,11 +7,13 @@ a crash none is made twice.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypedDict
 
 from keystoneauth1.exceptions import HttpError
+from oslo_utils import uuidutils
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -33,6 +35,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
+PARENTS = 'rest_parents'                    # resource data: property -> id of what its name led to, as JSON
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
 
 
@@ -110,7 +113,33 @@ class DescribedResource(resource.Resource):
 
     def _made(self, physical_id: str) -> None:
         existing.forget(self)
+        for key, value in self._parents_by_name().items():
+            self.data_set(key, value)
         self.resource_id_set(physical_id)
+
+    def _parents_by_name(self) -> dict[str, str]:
+        """Return the resource data with the ids of what the object is a part of, if it was given by name: the name may
+        lead nowhere, or elsewhere, as long as the object is there."""
+        found = {name: self.properties[name] for name in self._parents if name in self.properties.looked_up}
+        given = list(self.properties.resolved_data().values()) if found else []
+        named = {name: value for name, value in found.items() if value not in given}
+        return {PARENTS: json.dumps(named)} if named else {}
+
+    @property
+    def _parents(self) -> list[str]:
+        """Properties that say what the object is a part of, for ever."""
+        return [name for name in self.description.parents if name in self.properties_schema
+                and not self.properties.schema[name].update_allowed]
+
+    def _parent(self, properties: Values, name: str) -> object:
+        """Raise EntityNotFound if a name leads nowhere, and where it led to was not stored."""
+        stored = json.loads(self.data().get(PARENTS, '{}')) if self.resource_id is not None else {}
+        if name in stored:
+            return stored[name]
+        value = properties.get(name)
+        if name in getattr(properties, 'unresolved', ()) and not uuidutils.is_uuid_like(value):
+            raise exception.EntityNotFound(entity=name, name=value)
+        return value
 
     def _id_of(self, found: object) -> object:
         what = self.description
@@ -297,8 +326,8 @@ class DescribedResource(resource.Resource):
                     self.send(call)
         if what.delete is None:
             return
-        call = plans.versioned(what, what.delete.fill(scope), scope.properties)
         with self._gone_is_fine():
+            call = plans.versioned(what, what.delete.fill(scope), scope.properties)
             for each in hooks.changed(what, 'delete', [call], self):
                 self._send_delete(each)
 
@@ -324,6 +353,8 @@ class DescribedResource(resource.Resource):
             return True
         try:
             return self.description.gone.is_over(self.shown(fresh=True, properties=self.last_known()))
+        except exception.ObjectUncomparable:    # what it was a part of is gone
+            return True
         except Exception as error:
             if not service.is_not_found(error):
                 raise
@@ -381,6 +412,7 @@ class DescribedResource(resource.Resource):
         """What the places of templates stand for."""
         found = self.properties if properties is None else properties
         return TemplatingScope(found, {
+            **{name: functools.partial(self._parent, found, name) for name in self._parents},
             'id': self.resource_id, 'uuid': self.uuid, 'physical_name': self.physical_resource_name,
             'name': lambda: names.chosen(self, found), 'own_project': lambda: self.context.cloud_project_id,
             'own_projects': lambda: [self.context.cloud_project_id],
@@ -400,7 +432,10 @@ class DescribedResource(resource.Resource):
             what = self.description
             assert what.show is not None
             scope = self.scope(properties)
-            call = plans.versioned(what, what.show.fill(scope), scope.properties)
+            try:
+                call = plans.versioned(what, what.show.fill(scope), scope.properties)
+            except exception.EntityNotFound as error:           # a parent, not the object
+                raise exception.ObjectUncomparable(name=self.name, reason=error) from error
             self.__dict__['_seen'] = names.unwrapped(what, service.send(self, call))
         return self.__dict__['_seen']
 
@@ -428,6 +463,9 @@ class DescribedResource(resource.Resource):
         if not existing_objects.is_shown(self, found):
             raise exception.EntityNotFound(entity='Resource', name=self.resource_id)
         return found
+
+    def data_when_imported(self, data: object) -> dict[str, str]:
+        return self._parents_by_name()
 
     def live_when_imported(self, data: Any) -> dict[str, object]:
         is_itself = self.description.object is not None         # else what is shown is something else
@@ -468,6 +506,8 @@ class DescribedResource(resource.Resource):
     def _resolve_any_attribute(self, attr: str) -> object:
         try:
             return super()._resolve_any_attribute(attr)
+        except exception.ObjectUncomparable:
+            return None
         except Exception as error:
             if not service.is_not_found(error):
                 raise

@@ -16,6 +16,7 @@ from heatlite.engine.resources.packed import StatusFacts
 from heatlite.engine.resources.rest import bodies, calls, rules, spelling, subresources, waits
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.subresources import Follow
+from heatlite.engine.resources.rest.templating import places
 from heatlite.engine.resources.rest.waits import DescribedWait, Gone
 from heatlite.engine.resources.rest.words import (
     After,
@@ -120,6 +121,13 @@ class TypeDescription:
     properties: Mapping[str, builtins.object] | None = None     # facts of a type of the operator's own
     extension: str | None = None
     support: StatusFacts | None = None
+
+
+    @functools.cached_property
+    def parents(self) -> frozenset[str]:
+        """Names of places in the paths of the object: `id`, and properties that say what it is a part of."""
+        return frozenset(place for call in (self.show, self.delete, *self.update) if call is not None
+                         for place in places(call.path))
 
 
 # --- reading ---------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/neutron.yaml
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -171,14 +172,17 @@ class Port(neutron.NeutronResource):
         for name in (self.FIXED_IPS, self.ALLOWED_ADDRESS_PAIRS):
             if name in live and covers(live[name], resource_properties[name]):
                 del live[name]                      # the service has filled in the rest
-        if resource_properties.get(self.QOS_POLICY):
-            wanted = self.client_plugin().get_qos_policy_id(resource_properties[self.QOS_POLICY])
-            if wanted != resource_data.get('qos_policy_id'):
-                live[self.QOS_POLICY] = resource_data.get('qos_policy_id')
-        if self.SECURITY_GROUPS in live:
-            wanted = self.client_plugin().get_secgroup_uuids(resource_properties[self.SECURITY_GROUPS])
-            if set(wanted) == set(live[self.SECURITY_GROUPS]):
-                del live[self.SECURITY_GROUPS]      # the same groups, by other names
+        # Groups and a policy are left out if they are the same, by other names, or not to be found.
+        with contextlib.suppress(exception.HeatException):
+            if resource_properties.get(self.QOS_POLICY):
+                wanted = self.client_plugin().get_qos_policy_id(resource_properties[self.QOS_POLICY])
+                if wanted != resource_data.get('qos_policy_id'):
+                    live[self.QOS_POLICY] = resource_data.get('qos_policy_id')
+        groups = live.pop(self.SECURITY_GROUPS, None)
+        with contextlib.suppress(exception.HeatException):
+            if groups is not None and set(groups) != set(
+                    self.client_plugin().get_secgroup_uuids(resource_properties[self.SECURITY_GROUPS])):
+                live[self.SECURITY_GROUPS] = groups
         return live
 
     # --- replacing ----------------------------------------------------------------------------------------

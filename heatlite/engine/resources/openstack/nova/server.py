@@ -415,13 +415,20 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         if 'id' in flavor:
             live[self.FLAVOR] = flavor['id']
         elif flavor.get('original_name'):
-            live[self.FLAVOR] = self.client_plugin().find_flavor_by_name_or_id(flavor['original_name'])
+            live[self.FLAVOR] = self._flavor_id(flavor['original_name'])
         image = found.get('image')
         if resource_properties.get(self.IMAGE) and isinstance(image, dict) and image.get('id'):
             live[self.IMAGE] = image['id']
         if resource_properties.get(self.NAME) is not None:
             live[self.NAME] = found.get('name')
         return live
+
+    def _flavor_id(self, name: str) -> str:
+        """The name itself if there is no such flavor any more, which does not touch servers that have it."""
+        try:
+            return str(self.client_plugin().find_flavor_by_name_or_id(name))
+        except exception.HeatException:
+            return name
 
     def data_when_imported(self, data: object) -> dict[str, str]:
         return self._data_of_own_ports()
