@@ -264,6 +264,8 @@ class Collection:
             if kind.strict and name not in kind.fields and name not in kind.accepts and name not in kind.owner \
                     and name != 'name':
                 raise BadRequest(f"Unrecognized attribute(s) '{name}'", 'HTTPBadRequest')
+            if given[name] is None and not kind.takes_null(name):
+                raise BadRequest(f"Invalid input for {name}. Reason: 'None' is not valid.", 'HTTPBadRequest')
 
     def check_refs(self, call: Call, given: dict[str, Any]) -> None:
         for field, kind in self.kind.refs.items():

@@ -57,6 +57,9 @@ class Kind:
     strict: bool = False                            # fields not named here are refused
     readonly: tuple[str, ...] = ()                  # refused in requests
     fixed: tuple[str, ...] = ()                     # refused in updates
+    no_nulls: bool = False                          # null is refused for fields that have a default, but for `nulls`
+    nulls: tuple[str, ...] = ()
+    never_null: tuple[str, ...] = ()                # refused for these although they have no default
     unique: tuple[str, ...] = ()                    # within a project, or everywhere for things without
     within: tuple[str, ...] = ()                    # and among those with equal values of these
     refs: Mapping[str, str] = dataclasses.field(default_factory=dict)       # field -> kind it is the id of
@@ -85,6 +88,11 @@ class Kind:
     @property
     def request_key(self) -> str | None:
         return None if self.bare_request else self.item_key
+
+    def takes_null(self, field: str) -> bool:
+        if field in self.never_null:
+            return False
+        return not self.no_nulls or self.fields.get(field) is None or field in self.nulls
 
     @property
     def title(self) -> str:

@@ -49,11 +49,12 @@ class Subnets(NeutronCollection):
         """`auto` stands for a request that says none: the first address. Null and '' are none at all."""
         said = data['gateway_ip']
         if said == 'auto':
-            first = int(cidr.network_address) + (1 if cidr.num_addresses > 2 else 0)
+            first = int(cidr.network_address) + (1 if cidr.version == 4 and cidr.num_addresses > 1 else 0)
             data['gateway_ip'] = addresses.text(first, cidr.version)
         elif not said:
             data['gateway_ip'] = None
-        elif addresses.address(said, 'gateway_ip') == cidr.network_address and cidr.num_addresses > 2:
+        elif addresses.address(said, 'gateway_ip') == cidr.network_address and cidr.version == 4 \
+                and cidr.num_addresses > 2:
             raise BadRequest('Gateway is not valid on subnet', 'InvalidInput')
 
     def check_pools(self, data: dict[str, Any], cidr: addresses.Network) -> None:

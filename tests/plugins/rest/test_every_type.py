@@ -96,7 +96,8 @@ def test_a_name_that_leads_nowhere_does_not_say_that_the_object_is_gone(cloud, b
 
 
 # Properties that mean nothing alone, or whose change is refused by design.
-TOGETHER = {('OS::Designate::Zone', 'masters'), ('OS::Designate::Zone', 'primaries')}
+TOGETHER = {('OS::Designate::Zone', 'masters'), ('OS::Designate::Zone', 'primaries'),
+            ('OS::Neutron::FloatingIP', 'dns_name'), ('OS::Neutron::FloatingIP', 'dns_domain')}
 
 
 # Shown without a 404 by this service: limits that are always there, and parts of another thing.

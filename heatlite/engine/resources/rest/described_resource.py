@@ -113,8 +113,8 @@ class DescribedResource(resource.Resource):
 
     def _made(self, physical_id: str) -> None:
         existing.forget(self)
-        for key, value in self._parents_by_name().items():
-            self.data_set(key, value)
+        for parent, value in self._parents_by_name().items():
+            self.data_set(parent, value)
         self.resource_id_set(physical_id)
 
     def _parents_by_name(self) -> dict[str, str]:
@@ -270,8 +270,8 @@ class DescribedResource(resource.Resource):
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
                                      before_props: Properties) -> bool:
         what = self.description
-        return 'replace' in what.hooks and bool(
-            hooks.call(what, 'replace', self, changed_properties_set, after_props, before_props))
+        return bool(what.replaces & changed_properties_set) or ('replace' in what.hooks and bool(
+            hooks.call(what, 'replace', self, changed_properties_set, after_props, before_props)))
 
     def needs_replace_failed(self) -> bool:
         """Kept when the description says so and the thing is there, unless it is bad itself."""
@@ -281,7 +281,7 @@ class DescribedResource(resource.Resource):
         try:
             found = self.shown(fresh=True)
         except Exception as error:
-            if not service.is_not_found(error):
+            if not isinstance(error, exception.ObjectUncomparable) and not service.is_not_found(error):
                 raise
             return True
         return any(pick(found, name) == value for name, value in bad.items())
@@ -435,7 +435,7 @@ class DescribedResource(resource.Resource):
             try:
                 call = plans.versioned(what, what.show.fill(scope), scope.properties)
             except exception.EntityNotFound as error:           # a parent, not the object
-                raise exception.ObjectUncomparable(name=self.name, reason=error) from error
+                raise exception.ObjectUncomparable(self.name, error) from error
             self.__dict__['_seen'] = names.unwrapped(what, service.send(self, call))
         return self.__dict__['_seen']
 

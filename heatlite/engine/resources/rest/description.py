@@ -34,14 +34,14 @@ from heatlite.engine.resources.rest.words import (
 from heatlite.engine.resources.yaml_lines import Written
 
 FAMILIES = 'families'
-JOINED = ('body', 'attributes', 'live', 'follow', 'find', 'constants', 'microversions', 'hooks')
+JOINED = ('body', 'attributes', 'live', 'follow', 'find', 'constants', 'microversions', 'hooks', 'removed')
 WORDS = frozenset({
     'about', 'family', 'path', 'object', 'key', 'answer_key', 'plural', 'id', 'name', 'client', 'service',
     'service_type', 'create', 'then', 'finish', 'update', 'patch', 'delete', 'before_delete', 'show', 'body',
     'constants', 'nulls', 'update_nulls', 'send', 'spread', 'find', 'fold', 'wait', 'gone', 'retry', 'follow',
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
     'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'busy_says', 'properties', 'extension',
-    'name_limit', 'mark', 'support'})
+    'name_limit', 'mark', 'support', 'removed', 'not_reset', 'replaces'})
 SOURCES = frozenset({'field', 'call', 'value', 'data', 'hook'})     # of attributes
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
@@ -92,7 +92,10 @@ class TypeDescription:
     show: CallTemplate | None = None
     rules: bodies.BodyRules = field(default_factory=lambda: bodies.BodyRules({}))
     constants: Mapping[str, builtins.object] = field(default_factory=dict)
-    update_nulls: bool = True
+    update_nulls: str = 'send'              # or `drop`; `reset`: a delete gives what is removed its default
+    removed: Mapping[str, builtins.object] = field(default_factory=dict)    # property -> what it is then set to
+    not_reset: frozenset[str] = frozenset()     # properties that stay as they are when they are removed
+    replaces: frozenset[str] = frozenset()      # properties whose change replaces although the facts say otherwise
     send: str | list[list[str]] = 'changed'
     find: Mapping[str, str | Find] = field(default_factory=dict)
     fold: Mapping[str, str | Fold] = field(default_factory=dict)
@@ -223,7 +226,7 @@ def examined(name: str, entry: object, document: DescriptionFile,
     path = whole.get('path')
     built['object'] = whole.get('object') or (f'{path}/{{id}}' if path else None)
     built['name_property'] = whole.get('name', 'name') or None
-    built['update_nulls'] = whole.get('update_nulls', 'send') == 'send'
+    built['update_nulls'] = whole.get('update_nulls', 'send')
     build('body', lambda: bodies.BodyRules(_map(whole.get('body') or {}), whole.get('spread') or (),
                                            whole.get('nulls', 'drop')), 'rules')
     built['delete_follow'] = whole.get('delete') == 'follow'
@@ -321,9 +324,10 @@ def _hooks(written: Mapping[str, str]) -> Mapping[str, str]:
 
 _BUILD: dict[str, Any] = {word: build for build, words in {
     _text: 'about path key answer_key plural id client service service_type extension mark microversion',
-    _map: 'patch constants find fold live keep microversions healthy keep_failed properties support',
+    _map: 'patch constants find fold live removed keep microversions healthy keep_failed properties support',
     calls.templates: 'then finish suspend resume',
-    frozenset: 'ignore busy_says', tuple: 'after', int: 'name_limit', bool: 'replace_first', _as_it_is: 'send existing',
+    frozenset: 'ignore busy_says not_reset replaces', tuple: 'after', int: 'name_limit',
+    bool: 'replace_first', _as_it_is: 'send existing',
     _before_delete: 'before_delete', _hooks: 'hooks', _follow: 'follow', _rules: 'check', _retry: 'retry',
     _attributes: 'attributes', waits.waits: 'wait', waits.gone: 'gone',
 }.items() for word in words.split()}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heatlite.engine.resource import Resource
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
+PREFIX_LENGTHS = {4: (8, 32), 6: (64, 128)}         # of a pool: version -> the least and the most if none is given
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
 
 
@@ -50,9 +51,47 @@ def subnet_gateway(resource: DescribedResource, body: dict[str, object], given: 
     if action == 'update':
         if 'segment' in given and resource.properties['segment'] is not None:
             raise refuse(_('The segment of a subnet can be set only once.'))
-        if 'allocation_pools' in body and body['allocation_pools'] is None:
-            body['allocation_pools'] = []
+        body.update(_reset_addresses(resource, body, given))
     return body
+
+
+def _reset_addresses(resource: DescribedResource, body: Mapping[str, object],
+                     given: Mapping[str, object]) -> dict[str, object]:
+    """Return what Neutron gives a new subnet in place of a gateway and of pools that were removed: null would be no
+    gateway, and no pools are no addresses. Pools that Neutron chose are chosen again around another gateway."""
+    def is_removed(name: str) -> bool:
+        return name in given and given[name] is None
+
+    if not is_removed('gateway_ip') and not is_removed('allocation_pools'):
+        return {}
+    subnet = resource.shown()
+    network = ipaddress.ip_network(subnet['cidr'])
+    gateway = body.get('gateway_ip', subnet.get('gateway_ip'))
+    found: dict[str, object] = {}
+    if is_removed('gateway_ip'):
+        gateway = found['gateway_ip'] = str(network[1] if network.version == 4 and network.num_addresses > 1
+                                            else network[0])
+    if not given.get('allocation_pools', resource.properties['allocation_pools']):
+        found['allocation_pools'] = _whole_pools(network, gateway)
+    return found
+
+
+def _whole_pools(network: ipaddress.IPv4Network | ipaddress.IPv6Network, gateway: object) -> list[dict[str, str]]:
+    """Return pools of all addresses but those of the network, its broadcast and its gateway.
+
+    Source: neutron/ipam/utils.py, `generate_pools`.
+    """
+    first, last = 0, network.num_addresses - 1
+    if network.version == 4 and network.prefixlen <= 30:
+        first, last = 1, last - 1
+    elif network.version == 6 and last:
+        first = 1
+    ranges = [(first, last)]
+    if gateway:
+        place = int(ipaddress.ip_address(str(gateway))) - int(network.network_address)
+        if first <= place <= last:
+            ranges = [(first, place - 1), (place + 1, last)]
+    return [{'start': str(network[low]), 'end': str(network[high])} for low, high in ranges if low <= high]
 
 
 @hook
@@ -66,6 +105,28 @@ def subnet_modes(resource: DescribedResource) -> None:
             ipaddress.ip_address(gateway)
         except ValueError:
             raise refuse(_('Gateway IP address "%s" is in invalid format.') % gateway)
+
+
+@hook
+def dns_of_a_new_address(resource: DescribedResource, body: dict[str, object], given: Values,
+                         action: str) -> dict[str, object]:
+    """Neutron takes them in a create only; a change is ignored, as in Heat: a replacement would be another address."""
+    if action == 'update':
+        return {name: value for name, value in body.items() if name not in ('dns_name', 'dns_domain')}
+    return body
+
+
+@hook
+def pool_prefix_lengths(resource: DescribedResource, body: dict[str, object], given: Values,
+                        action: str) -> dict[str, object]:
+    """A length that is removed becomes what Neutron gives a new pool: it takes no null."""
+    least, most = PREFIX_LENGTHS[ipaddress.ip_network(resource.properties['prefixes'][0], strict=False).version]
+    for name, length in (('min_prefixlen', least), ('max_prefixlen', most)):
+        if body.get(name, length) is None:
+            body[name] = length
+    if body.get('default_prefixlen', least) is None:
+        body['default_prefixlen'] = body.get('min_prefixlen') or resource.properties['min_prefixlen'] or least
+    return body
 
 
 @hook

@@ -45,11 +45,17 @@ def new_body(what: TypeDescription, scope: TemplatingScope,
     return changed
 
 
+NOTHING_THERE = 404             # the answer to a reset where nothing differs from the defaults
+
+
 def update(what: TypeDescription, scope: TemplatingScope, changed: Mapping[str, object],
            subject: DescribedResource | None = None) -> list[DescribedCall]:
     """The calls on the object itself; `scope.properties` are the wanted ones."""
     body = changed_body(what, scope, changed, subject)
     calls = []
+    if what.delete is not None and _is_reset(what, changed):
+        call = what.delete.fill(scope)
+        calls.append(replace(call, ignore=(*call.ignore, NOTHING_THERE)))
     for template in what.update:
         if not template.applies(scope):
             continue
@@ -60,6 +66,11 @@ def update(what: TypeDescription, scope: TemplatingScope, changed: Mapping[str, 
         elif body:
             calls.append(_with_content(what, template.fill(scope), body))
     return [versioned(what, call, scope.properties) for call in hooks.changed(what, 'update', calls, subject, changed)]
+
+
+def _is_reset(what: TypeDescription, changed: Mapping[str, object]) -> bool:
+    """Whether something was removed that gets its default only with everything else, which is then set again."""
+    return what.update_nulls == 'reset' and None in changed.values()
 
 
 def touches(what: TypeDescription, template: CallTemplate, changed: Mapping[str, object]) -> bool:
@@ -75,7 +86,7 @@ def changed_body(what: TypeDescription, scope: TemplatingScope, changed: Values,
     names = [name for name in changed if name not in followed and name not in what.ignore]
     if not names:
         return {}
-    if what.send == 'all':
+    if what.send == 'all' or _is_reset(what, changed):
         names = [name for name in scope.properties if name not in followed and name not in what.ignore]
     elif isinstance(what.send, list):
         names += [name for group in what.send if set(group) & set(names) for name in group if name not in names]
@@ -83,6 +94,9 @@ def changed_body(what: TypeDescription, scope: TemplatingScope, changed: Values,
              for name in names}
     if what.name_property in given:
         given[what.name_property] = scope.value('name')
+    if what.send != 'all':
+        given = {name: what.removed.get(name) if value is None else value for name, value in given.items()
+                 if value is not None or name not in what.not_reset}
     for name in what.rules.spread & set(given):
         old = scope.known.get('old')
         before = (old.get(name) if isinstance(old, Mapping) else None) or {}
@@ -91,7 +105,7 @@ def changed_body(what: TypeDescription, scope: TemplatingScope, changed: Values,
         if what.patch is not None:
             entries.update({key: None for key in before if key not in wanted})
         given[name] = entries
-    body = what.rules.render(given, keep_nulls=what.update_nulls and what.send != 'all')
+    body = what.rules.render(given, keep_nulls=what.update_nulls == 'send' and what.send != 'all')
     if what.send == 'all':
         body.update(fill(what.constants, scope))
     fields: dict[str, object] = hooks.changed(what, 'body', body, subject, given, 'update')

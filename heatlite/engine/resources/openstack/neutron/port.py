@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from heatlite.engine.properties import Properties, PropertyDiff
 
 TYPE = 'OS::Neutron::Port'
+REMOVED = {'dns_name': '', 'propagate_uplink_status': True}
 FIXED_IPS_KEPT = 'port_fip'                 # resource data: addresses given up for a replacement
 
 
@@ -104,6 +105,7 @@ class Port(neutron.NeutronResource):
         if self.TAGS in prop_diff:
             self.set_tags(prop_diff.pop(self.TAGS))
         after = json_snippet.properties(self.properties_schema, self.context)
+        self._reset_removed(prop_diff, after)
         self._prepare_port_properties(prop_diff, after=after)
         if prop_diff:
             self.client().update_port(self.resource_id, {'port': prop_diff})
@@ -113,6 +115,15 @@ class Port(neutron.NeutronResource):
 
     def handle_delete(self) -> bool | None:
         return self._delete_entity()
+
+    def _reset_removed(self, body: PropertyDiff, after: Properties) -> None:
+        """Give properties that were removed what a new port has: Neutron takes no null for them."""
+        for name, value in REMOVED.items():
+            if body.get(name, value) is None:
+                body[name] = value
+        if body.get(self.PORT_SECURITY_ENABLED, True) is None:
+            network = self.client().show_network(after[self.NETWORK])['network']
+            body[self.PORT_SECURITY_ENABLED] = network.get('port_security_enabled', True)
 
     def _prepare_port_properties(self, body: PropertyDiff, after: object = None) -> None:
         """Make the service's fields of the template's, in place. `after`: the new properties, for an update."""
