@@ -30,7 +30,11 @@ class Alarms(Collection):
     def amend(self, call: Call, thing: Thing, changes: dict[str, Any]) -> None:
         """A PUT says the whole alarm; what it leaves out has its default again."""
         self.check_rule(changes)
-        kept = {name: thing[name] for name in ('state', 'state_timestamp', 'user_id', 'project_id')}
+        kept = {name: thing[name] for name in ('user_id', 'project_id')}
+        if changes.get('state', self.kind.fields['state']) == thing['state']:
+            kept.update({name: thing[name] for name in ('state_timestamp', 'state_reason')})
+        else:
+            kept['state_reason'] = 'Manually set via API'
         super().amend(call, thing, {**self.kind.blank(), **kept, **changes})
 
     def do_state(self, call: Call, id: str) -> Any:

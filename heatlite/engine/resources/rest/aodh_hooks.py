@@ -22,10 +22,15 @@ INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'n
 @hook
 def alarm_actions(resource: DescribedResource, body: dict[str, object], given: Values,
                   action: str) -> dict[str, object]:
-    """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
+    """Names of resources of the stack become the URLs they are signalled at, queues the way to them.
+
+    A whole alarm has a state: without one it would have no data, and its actions would be executed again.
+    """
     for actions, queues in ACTIONS.items():
         urls = [_url(resource, wanted) for wanted in given.get(actions) or ()]
         body[actions] = urls + [f'trust+zaqar://?{urlencode({"queue_name": name})}' for name in given.get(queues) or ()]
+    if action == 'update':
+        body.update({name: value for name, value in resource.shown(fresh=True).items() if name == 'state'})
     return body
 
 

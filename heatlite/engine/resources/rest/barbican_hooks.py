@@ -34,6 +34,13 @@ def secret_refs(resource: DescribedResource, body: dict[str, object], given: Map
 
 
 @hook
+def text_unless_said_otherwise(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
+                               action: str) -> dict[str, object]:
+    """Barbican wants a type with a payload; its client library, which Heat uses, says this one."""
+    return {'payload_content_type': 'text/plain', **body} if 'payload' in body else body
+
+
+@hook
 def no_ref_twice(resource: DescribedResource) -> None:
     if resource.properties.deferred:
         return

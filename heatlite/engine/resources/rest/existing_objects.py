@@ -53,8 +53,11 @@ def _is_its_own(resource: DescribedResource) -> bool:
     """What is looked for carries the physical name, which nothing else has."""
     how = resource.description.existing
     if isinstance(how, Mapping):
+        if 'mark' in how:                   # unless the definition has a value of its own for the field
+            return bool(plans.new_body(resource.description, resource.scope(), resource).get(how['mark'])
+                        == resource.physical_resource_name())
         named = 'name' in how.get('by', ()) and resource.description.name_property in resource.properties
-        return 'mark' in how or (named and not names.is_given(resource))
+        return named and not names.is_given(resource)
     return not names.is_given(resource)
 
 
