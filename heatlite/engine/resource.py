@@ -11,7 +11,7 @@ from collections.abc import Callable
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import identifier
+from heatlite.common import exception, identifier
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
@@ -153,6 +153,14 @@ class Resource(Legacy, Importing):
         """Whether it is of that type, or the type's name resolves to its class."""
         from heatlite.engine.types import registry
         return resource_type == self.type() or registry.current().implements(type(self), resource_type, self.stack.env)
+
+    def meaning_of_type(self, type_name: str, resource_name: str) -> str:
+        """Return the name to which the stack's environment maps a type name; the name itself if it has no type."""
+        from heatlite.engine.types import registry
+        try:
+            return registry.current().meaning(type_name, resource_name, self.stack.env)
+        except exception.StackValidationFailed:
+            return type_name
 
     def required_by(self) -> list[str]:
         """Return the names of the resources that need this one directly."""

@@ -1,12 +1,14 @@
 """Drift: how the objects of a stack differ from the definitions that were applied to them.
 
-Values are compared as a service may spell them: numbers and booleans also as text, lists in any order, nothing as an
-empty text, list or map. What a definition leaves to the service cannot drift.
+Values are compared as a service may spell them: numbers and booleans also as text, addresses in any spelling, lists in
+any order, nothing as an empty text, list or map. What a definition leaves to the service cannot drift.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +18,8 @@ from typing import TypedDict
 from heatlite.common.wording import first_few
 from heatlite.planning.protection import Denial
 
+ADDRESS = re.compile(r'[0-9A-Fa-f.:]{2,45}(/\d{1,3})?')
+MAC = re.compile('[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}')
 MOST_NAMED = 10                     # properties that a sentence names
 
 
@@ -218,7 +222,17 @@ def _word(value: object) -> str:
             return str(int(value))
         case str() if value.lower() in ('true', 'false'):
             return value.lower()
+        case str() if ADDRESS.fullmatch(value):
+            return _address(value)
     return str(value)
+
+
+def _address(value: str) -> str:
+    """Return an address of a card in small letters, and one of a network with the length of its prefix."""
+    try:
+        return ipaddress.ip_interface(value).with_prefixlen
+    except ValueError:
+        return value.lower() if MAC.fullmatch(value) else value
 
 
 # --- storage -------------------------------------------------------------------------------------------------

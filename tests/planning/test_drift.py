@@ -24,7 +24,10 @@ VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dic
     ({'a': 1, 'b': None}, {'a': 1, 'b': 2}, True), ({'a': 1}, {}, False), ('a', ['a'], False),
     ([{'a': 1, 'b': None}, {'a': 1, 'b': 2}], [{'a': 1, 'b': 2}, {'a': 1, 'b': 3}], True),
     ([{'a': 1}, {'a': 2}], [{'a': 2}, {'a': '1'}], True), ({}, {'a': None}, True), ({'a': None}, {}, True),
-    ({}, {'a': {'b': None}}, True), ({}, {'a': 1}, False)])
+    ({}, {'a': {'b': None}}, True), ({}, {'a': 1}, False),
+    ('2001:DB8::0:1', '2001:db8::1', True), ('10.0.0.1', '10.0.0.1/32', True), ('FA:16:3E:00:00:0A',
+    'fa:16:3e:00:00:0a', True), ('10.0.0.1', '10.0.0.2', False), ('10.0.0.1/24', '10.0.0.1/32', False),
+    ([{'ip': '2001:DB8::1'}], [{'ip': '2001:db8::1'}], True), ('AB', 'ab', False), ('80', '80/32', False)])
 def test_same(expected, actual, is_same):
     assert drift.same(expected, actual) == is_same
 

@@ -21,6 +21,7 @@ from cloudsim.services.network import (
     subnets,
     tags,
     trunks,
+    vpn,
 )
 
 
@@ -33,6 +34,7 @@ class NetworkService(Service):
         'policies': qos.Policies, 'bandwidth_limit_rules': qos.QosRules, 'dscp_marking_rules': qos.QosRules,
         'minimum_bandwidth_rules': qos.QosRules, 'minimum_packet_rate_rules': qos.QosRules, 'trunks': trunks.Trunks,
         'rbac-policies': networks.RbacPolicies, 'segments': networks.Segments,
+        'ikepolicies': vpn.VpnPolicies, 'ipsecpolicies': vpn.VpnPolicies,
     }
 
     def __init__(self, cloud: Any, description: Any) -> None:

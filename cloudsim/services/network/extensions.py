@@ -28,7 +28,7 @@ ALIASES = """
     standard-attr-description standard-attr-revisions standard-attr-segment standard-attr-tag
     standard-attr-timestamp stateful-security-group subnet-dns-publish-fixed-ip subnet-segmentid-writable
     subnet-service-types subnet_allocation subnet_onboard subnetpool-prefix-ops taas tap-mirror trunk
-    trunk-details uplink-status-propagation vpnaas vpn-endpoint-groups vpn-flavors dvr
+    trunk-details uplink-status-propagation vpnaas vpn-endpoint-groups vpn-flavors vpn-no-sha1-3des dvr
 """
 
 

@@ -23,8 +23,21 @@ def of_type(resource: Resource, type_name: str) -> Iterator[Resource]:
     else:
         names = {type_name, type_name.replace(FAMILY, OLD_FAMILY)}
         found = _kept(stack, type_name, lambda: [
-            stack[name] for name, each in definitions.items() if each.type in names])
+            stack[name] for name, each in definitions.items()
+            if each.type in names or _meaning(resource, each.type, name) in names])
     return (other for other in found if other.name != resource.name)
+
+
+def _meaning(resource: Resource, type_name: str, name: str) -> str:
+    """What the environment calls that type of that resource; asked once for a stack, as each of its ports asks."""
+    env, known = resource.stack.__dict__.get('_meanings', (None, {}))
+    if env is not resource.stack.env or not known:
+        known = {}
+        resource.stack.__dict__['_meanings'] = (resource.stack.env, known)
+    found: str | None = known.get((type_name, name))
+    if found is None:
+        found = known[type_name, name] = resource.meaning_of_type(type_name, name)
+    return found
 
 
 def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:

@@ -62,3 +62,11 @@ def test_a_description_of_the_template_is_no_mark_of_a_floating_address(cloud: C
     assert life.create().resource_id != foreign
     life.delete()
     neutron.delete_floatingip(foreign)
+
+
+@pytest.mark.parametrize('kind', ['OS::Neutron::IKEPolicy', 'OS::Neutron::IPsecPolicy'])
+def test_a_policy_without_algorithm_gets_one_that_the_cloud_takes(cloud: Cloud, kind):
+    life = Life(cloud, kind, {})
+    assert life.create().FnGetAtt('auth_algorithm') == 'sha256'
+    assert life.drift({}) == {}
+    life.delete()

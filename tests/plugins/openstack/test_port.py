@@ -132,3 +132,14 @@ def test_drift(cloud: Cloud, wanted):
     cloud.client('neutron').update_port(made.resource_id, {'port': {'admin_state_up': False}})
     assert life.drift(wanted) == {'admin_state_up': True}
     life.delete()
+
+
+def test_neutrons_spelling_is_no_drift(cloud: Cloud):
+    wanted = {'network': 'private', 'dns_name': 'Web', 'mac_address': 'FA:16:3E:00:77:AA',
+              'allowed_address_pairs': [{'ip_address': '10.1.0.7/32', 'mac_address': 'FA:16:3E:00:77:AB'}]}
+    life = Life(cloud, 'OS::Neutron::Port', wanted)
+    made = life.create()
+    cloud.client('neutron').update_port(made.resource_id, {'port': {
+        'dns_name': 'web', 'allowed_address_pairs': [{'ip_address': '10.1.0.7', 'mac_address': 'fa:16:3e:00:77:ab'}]}})
+    assert life.drift(wanted) == {}
+    life.delete()

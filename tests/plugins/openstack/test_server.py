@@ -544,3 +544,11 @@ def test_a_flavor_that_is_gone_is_no_drift(cloud: Cloud, simulator: str):
     assert life.drift({**PLAIN, 'flavor': 'retired'}) == {}
     assert set(life.drift({**PLAIN, 'flavor': 'm1.small'})) == {'flavor'}
     life.delete()
+
+
+def test_metadata_with_maps_and_lists_is_no_drift(cloud: Cloud):
+    wanted = {**PLAIN, 'metadata': {'a': {'b': 1}, 'rooms': [1, 2]}}
+    life = server(cloud, **wanted)
+    life.create()
+    assert life.drift(wanted) == {}
+    life.delete()

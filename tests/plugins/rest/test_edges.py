@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from heatlite.engine import dependencies, rsrc_defn
 from heatlite.engine.types import registry
+from heatlite.language.environment import Environment
 from tests.plugins.bench import Stack, SteppedRuntime
 
 NET, SUBNET, ROUTER = 'OS::Neutron::Net', 'OS::Neutron::Subnet', 'OS::Neutron::Router'
@@ -18,10 +20,11 @@ FLOATING, PLACED = 'OS::Neutron::FloatingIP', 'OS::Neutron::FloatingIPAssociatio
 class Acme(Stack):
     """A stack of resources that do not exist yet: a reference is the name of what it refers to."""
 
-    def __init__(self, entries):
+    def __init__(self, entries, env=None):
         super().__init__(SteppedRuntime())
+        self.env = env
         self._resources = {
-            name: registry.resolve(kind, name)(name, rsrc_defn.ResourceDefinition(
+            name: registry.resolve(kind, name, env)(name, rsrc_defn.ResourceDefinition(
                 name, kind, properties, depends=needs), self)
             for name, (kind, properties, *needs) in entries.items()}
 
@@ -37,7 +40,11 @@ class Acme(Stack):
 
 def needs(name, entries):
     """Names of what `name` gets edges to."""
-    stack, found = Acme(entries), dependencies.Dependencies()
+    return required(Acme(entries), name)
+
+
+def required(stack, name):
+    found = dependencies.Dependencies()
     stack[name].add_dependencies(found)
     return {other.name for other in found.requires(stack[name])} if len(found) else set()
 
@@ -46,6 +53,18 @@ def needs(name, entries):
 def types():
     yield registry.create()
     registry.use(None)
+
+
+def test_a_name_that_the_environment_gives_a_type_is_the_type():
+    env = Environment({'resource_registry': {'My::Subnet': SUBNET, 'My::Table': 'AWS::EC2::RouteTable'}})
+    entries = {'net': (NET, {}), 'subnet': ('My::Subnet', {'network': 'net', 'cidr': '10.0.0.0/24'}),
+               'port': (PORT, {'network': 'net'}), 'gateway': ('AWS::EC2::VPCGatewayAttachment', {'VpcId': 'vpc'}),
+               'table': ('My::Table', {'VpcId': 'vpc'})}
+    stack = Acme(entries, env)
+    stack.definition = SimpleNamespace(resources={name: SimpleNamespace(type=entry[0])
+                                                  for name, entry in entries.items()})
+    assert required(stack, 'port') == {'subnet'}
+    assert required(stack, 'gateway') == {'table'}
 
 
 BASE: Mapping[str, tuple] = {

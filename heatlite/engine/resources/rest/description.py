@@ -41,7 +41,8 @@ WORDS = frozenset({
     'constants', 'nulls', 'update_nulls', 'send', 'spread', 'find', 'fold', 'wait', 'gone', 'retry', 'follow',
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
     'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'busy_says', 'properties', 'extension',
-    'name_limit', 'mark', 'support', 'removed', 'not_reset', 'replaces'})
+    'name_limit', 'mark', 'support', 'removed', 'not_reset', 'replaces',
+    'folded'})
 SOURCES = frozenset({'field', 'call', 'value', 'data', 'hook'})     # of attributes
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
@@ -98,6 +99,7 @@ class TypeDescription:
     replaces: frozenset[str] = frozenset()      # properties whose change replaces although the facts say otherwise
     send: str | list[list[str]] = 'changed'
     find: Mapping[str, str | Find] = field(default_factory=dict)
+    folded: frozenset[str] = frozenset()        # texts that the service stores in small letters
     fold: Mapping[str, str | Fold] = field(default_factory=dict)
     waits: Mapping[str, DescribedWait] = field(default_factory=dict)
     gone: Gone | None = None
@@ -326,7 +328,7 @@ _BUILD: dict[str, Any] = {word: build for build, words in {
     _text: 'about path key answer_key plural id client service service_type extension mark microversion',
     _map: 'patch constants find fold live removed keep microversions healthy keep_failed properties support',
     calls.templates: 'then finish suspend resume',
-    frozenset: 'ignore busy_says not_reset replaces', tuple: 'after', int: 'name_limit',
+    frozenset: 'ignore busy_says not_reset replaces folded', tuple: 'after', int: 'name_limit',
     bool: 'replace_first', _as_it_is: 'send existing',
     _before_delete: 'before_delete', _hooks: 'hooks', _follow: 'follow', _rules: 'check', _retry: 'retry',
     _attributes: 'attributes', waits.waits: 'wait', waits.gone: 'gone',

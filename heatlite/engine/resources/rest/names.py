@@ -66,6 +66,8 @@ def live(resource: DescribedResource, wanted: Mapping[str, object], found: Mappi
             is_told, value = what.rules.live(name, found)
             if is_told:
                 live[name] = as_far_as_asked(value, wanted[name])
+                if name in what.folded and value == str(wanted[name]).lower():
+                    live[name] = wanted[name]
     if 'live' in what.hooks:
         live.update(hooks.call(what, 'live', resource, wanted, found))
     return live

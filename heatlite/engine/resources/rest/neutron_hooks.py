@@ -18,11 +18,12 @@ from heatlite.engine.resources.unknown_values import entries
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
-    from heatlite.engine.properties import Values
+    from heatlite.engine.properties import Properties, Values
     from heatlite.engine.resource import Resource
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 PREFIX_LENGTHS = {4: (8, 32), 6: (64, 128)}         # of a pool: version -> the least and the most if none is given
+NO_SHA1 = 'vpn-no-sha1-3des'
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
 
 
@@ -105,6 +106,21 @@ def subnet_modes(resource: DescribedResource) -> None:
             ipaddress.ip_address(gateway)
         except ValueError:
             raise refuse(_('Gateway IP address "%s" is in invalid format.') % gateway)
+
+
+@hook
+def algorithm_of_the_cloud(resource: DescribedResource, body: dict[str, object], given: Values,
+                           action: str) -> dict[str, object]:
+    """Clouds of 2025 and later refuse the default of the schema, so they get their own one, as from Heat."""
+    is_refused = action == 'create' and not resource.properties.is_given('auth_algorithm') and (
+        resource.client_plugin().has_extension(NO_SHA1))
+    return {**body, 'auth_algorithm': 'sha256'} if is_refused else body
+
+
+@hook
+def algorithm_as_given(resource: DescribedResource, wanted: Properties, found: Fields) -> dict[str, object]:
+    """One that was not given is the cloud's choice."""
+    return {} if wanted.is_given('auth_algorithm') else {'auth_algorithm': wanted['auth_algorithm']}
 
 
 @hook

@@ -57,7 +57,7 @@ def _names(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator
         'spread': set(what.rules.spread) - {'value_specs'}, 'microversions': set(what.microversions),
         'follow': {name for follow in what.follow for name in (follow.property, *follow.depends)},
         'removed': set(what.removed) - {'description'}, 'not_reset': set(what.not_reset),
-        'replaces': set(what.replaces),
+        'replaces': set(what.replaces), 'folded': set(what.folded),
         'keep': {how['when'] for how in what.keep.values() if how.get('when')},
         'send': {name for group in what.send for name in group} if isinstance(what.send, list) else set(),
         'check': {name for rule in what.check for name in _of_rule(rule)},

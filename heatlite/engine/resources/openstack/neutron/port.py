@@ -105,7 +105,7 @@ class Port(neutron.NeutronResource):
         if self.TAGS in prop_diff:
             self.set_tags(prop_diff.pop(self.TAGS))
         after = json_snippet.properties(self.properties_schema, self.context)
-        self._reset_removed(prop_diff, after)
+        self._reset_removed(prop_diff)
         self._prepare_port_properties(prop_diff, after=after)
         if prop_diff:
             self.client().update_port(self.resource_id, {'port': prop_diff})
@@ -116,13 +116,13 @@ class Port(neutron.NeutronResource):
     def handle_delete(self) -> bool | None:
         return self._delete_entity()
 
-    def _reset_removed(self, body: PropertyDiff, after: Properties) -> None:
+    def _reset_removed(self, body: PropertyDiff) -> None:
         """Give properties that were removed what a new port has: Neutron takes no null for them."""
         for name, value in REMOVED.items():
             if body.get(name, value) is None:
                 body[name] = value
         if body.get(self.PORT_SECURITY_ENABLED, True) is None:
-            network = self.client().show_network(after[self.NETWORK])['network']
+            network = self.client().show_network(self._show_resource()['network_id'])['network']
             body[self.PORT_SECURITY_ENABLED] = network.get('port_security_enabled', True)
 
     def _prepare_port_properties(self, body: PropertyDiff, after: object = None) -> None:
@@ -174,6 +174,8 @@ class Port(neutron.NeutronResource):
                                  resource_data: Mapping[str, object]) -> dict[str, object]:
         live: PropertyDiff = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.VALUE_SPECS, None)
+        if live.get(self.DNS_NAME) == str(resource_properties.get(self.DNS_NAME)).lower():
+            del live[self.DNS_NAME]                 # stored in small letters
         for name in (self.DEVICE_ID, self.DEVICE_OWNER):
             if not resource_properties[name]:
                 live.pop(name, None)                # set by the service that plugged it in: no drift

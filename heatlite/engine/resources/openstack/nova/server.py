@@ -411,6 +411,9 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         """Flavor, image, metadata and name. Networks are left as they are: what is plugged in has many reasons."""
         _server, found = resource_data
         live: dict[str, object] = {self.METADATA: found.get('metadata')}
+        wanted = resource_properties.get(self.METADATA)
+        if wanted is not None and self.client_plugin().meta_serialize(wanted) == live[self.METADATA]:
+            live[self.METADATA] = wanted        # maps and lists are JSON there
         flavor = found.get('flavor') or {}
         if 'id' in flavor:
             live[self.FLAVOR] = flavor['id']
