@@ -170,13 +170,17 @@ class _Conversion:
 
     def _check_live(self, stack: rows.HeatStack, row: str, action: Action, status: Status) -> None:
         """Check what an engine needs to work on a stack. Deleted stacks are only shown."""
-        if stack.convergence is False or stack.backup:
+        if not stack.convergence or stack.backup:       # NULL: the stack is older than the column
             raise NotConvertible(
                 row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
         if status is Status.IN_PROGRESS and action not in RESUMABLE:
             raise NotConvertible(row, _('%s is under way, which only the Heat that began it can end') % action)
         if stack.owner_id is not None and not stack.parent_resource_name:
             raise NotConvertible(row, _('it is nested, but in no resource'))
+        for each in self._tree.resources.get(stack.id, ()):
+            if each.requires is None:           # an engine would delete it in any order
+                raise NotConvertible(f'resource {each.id}', _(
+                    'its dependencies are not stored: "heat-manage migrate_convergence_1" stores them'))
 
     def _stack(self, stack: rows.HeatStack) -> ConvertedStack:
         row = f'stack {stack.id}'

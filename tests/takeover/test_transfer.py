@@ -545,7 +545,8 @@ def broken(heat):
 
 CASES = {
     'no state': 'its state NONSENSE, COMPLETE is unknown', 'no name': 'no name or no project',
-    'no convergence': 'migrate_convergence_1', 'no template': 'gone', 'no JSON': 'template is no JSON',
+    'no dependencies': 'dependencies are not stored', 'no convergence': 'migrate_convergence_1',
+    'convergence unknown': 'migrate_convergence_1', 'no template': 'gone', 'no JSON': 'template is no JSON',
     'no map': 'template is no map', 'no version': 'version', 'no parent': 'in no resource',
     'another project': 'another project', 'no type': 'the type of nobody', 'no properties': 'properties are gone',
     'no requirements': 'no list of numbers', 'no credentials': 'gone', 'no files': 'files are gone',
@@ -627,3 +628,5 @@ def test_stacks_that_are_nested_in_each_other(heat, ours, take):
     heat.word('c')
     assert outcome(take()) == {'taken over': 1}     # they have no root, so nobody sees them in Heat either
     assert HeatDatabase(heat.url)
+        'convergence unknown': lambda: heat.stack('s1', convergence=None),
+        'no dependencies': lambda: (heat.stack('s1'), heat.resource('s1', requires=None)),
