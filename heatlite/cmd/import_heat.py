@@ -29,6 +29,10 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument('--dry-run', action='store_true', help=_('Store nothing; say what would not fit.'))
     command.add_argument('--switch', action='store_true', help=_(
         'That Heat is stopped for good: take over what is in progress, too, and go on with it.'))
+    command.add_argument('--although-engines-live', action='store_true', help=_(
+        'Switch although engines of that Heat report, as for one project.'))
+    command.add_argument('--again', action='store_true', help=_(
+        'After the switch, too, replace and remove what that Heat has changed or deleted.'))
     command.add_argument('--with-deleted', action='store_true', help=_('Also stacks that were deleted and not purged.'))
     command.add_argument('--without-hidden', action='store_true', help=_(
         'Leave out stacks with a tag of hidden_stack_tags.'))
@@ -55,7 +59,7 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     heat = HeatDatabase(theirs.connection)
     options = TransferOptions(command.project, command.with_deleted,
                               tuple(conf.hidden_stack_tags) if command.without_hidden else (), command.switch,
-                              command.dry_run)
+                              command.dry_run, command.again, command.although_engines_live)
     if theirs.differing:
         show(('Option', 'In Heat', 'In heatlite'), theirs.differing)
         print()

@@ -448,6 +448,19 @@ project_presence = _table(
     sa.Column('since', Time, nullable=False),
     sa.Column('uses', sa.BigInteger, nullable=False, server_default='0'))   # on Galera: see `writes` of leases
 
+# Trees that were taken over from a Heat, also those that were deleted and purged here since.
+taken_over = _table(
+    'taken_over',
+    sa.Column('root_id', Id, primary_key=True),
+    sa.Column('source', sa.String(32), nullable=False))             # which Heat: a digest
+
+# For which projects a Heat has been replaced for good: after that nothing of its database replaces what is here.
+take_over_switch = _table(
+    'take_over_switch',
+    sa.Column('source', sa.String(32), primary_key=True),
+    sa.Column('project_id', sa.String(64), primary_key=True),       # '': all projects
+    sa.Column('switched_at', Time, nullable=False))
+
 # Columns that hold what users wrote: sealed with `encrypt_parameters_and_properties`. The documents of nested stacks
 # are not written by users but made from values of their parents, and always sealed.
 WRITTEN_BY_USERS = {

@@ -9,13 +9,14 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from heatlite.common import exception
+from heatlite.db import presence
 from heatlite.db.bulk import chunks
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.db.tables import software_config, stack
 from heatlite.takeover import store
 from heatlite.takeover.convert import MARK, ConvertedTree, NotConvertible
-from heatlite.takeover.store import Present
+from heatlite.takeover.store import Present, Row
 
 
 class Rehearsal:
@@ -27,10 +28,12 @@ class Rehearsal:
         self._names: dict[tuple[str | None, str], str] = {}     # project, name -> root
         self._configs: set[str] = set()
 
-    def put(self, tx: sa.Connection, whole: ConvertedTree, now: datetime) -> Present:
+    def put(self, tx: sa.Connection, whole: ConvertedTree, source: str, now: datetime) -> Present:
         root = whole.root.row
+        if presence.has_left(tx, str(root.project_id)):
+            raise presence.moved()
         found = store.present(tx, {root.id: (root.request or {}).get(MARK)})[root.id]
-        if found in (Present.CHANGED, Present.EQUAL):
+        if found not in (Present.NOTHING, Present.OLD):
             return found
         names = Counter((each.row.project_id, each.row.name) for each in whole.stacks if each.row.deleted_at is None)
         taken = _taken(tx, names, root.id)
@@ -44,15 +47,23 @@ class Rehearsal:
         return store.present(tx, {root_id: None})[root_id] is Present.OLD
 
     def put_configs(self, tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[NotConvertible]]:
+        found, refused = _here(tx, 'software_config', found)
         ids = {each.id for each in found}
         self._configs |= ids
-        return len(ids - store.there(tx, software_config, sorted(ids))), []
+        return len(ids - store.there(tx, software_config, sorted(ids))), refused
 
     def put_deployments(self, tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[NotConvertible]]:
         wanted_ids = {each.config_id for each in found}
         configs = wanted_ids & self._configs | store.there(tx, software_config, sorted(wanted_ids))
         wanted, refused = store.changed_deployments(tx, found, configs)
-        return len(wanted), refused
+        wanted, elsewhere = _here(tx, 'software_deployment', wanted)
+        return len(wanted), [*elsewhere, *refused]
+
+
+def _here(tx: sa.Connection, kind: str, found: Sequence[Row]) -> tuple[list[Row], list[NotConvertible]]:
+    outside = {project_id for project_id in {each.project_id for each in found} if presence.has_left(tx, project_id)}
+    return ([each for each in found if each.project_id not in outside],
+            [NotConvertible(f'{kind} {each.id}', store.elsewhere()) for each in found if each.project_id in outside])
 
 
 def _taken(tx: sa.Connection, names: Collection[tuple[str | None, str]], root_id: str) -> set[tuple[str | None, str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -42,6 +42,13 @@ class HeatDatabase:
         if self._engine.dialect.name in READ_ONLY:
             sa.event.listen(self._engine, 'connect', _read_only)
 
+    @property
+    def identity(self) -> str:
+        """A digest of host, port and name of the database: which Heat this is, among several."""
+        url = self._engine.url
+        port = url.port or PORTS.get(url.get_backend_name())
+        return _digest(((url.host or '').lower(), port, url.database))
+
     @contextmanager
     def reader(self) -> Iterator[sa.Connection]:
         """Yield a read-only transaction that sees one state. Raises DatabaseUnavailable."""
@@ -55,6 +62,7 @@ class HeatDatabase:
         self._engine.dispose()
 
 
+PORTS = {'mysql': 3306, 'mariadb': 3306, 'postgresql': 5432}        # of URLs without one
 READ_ONLY = {
     'mysql': 'SET SESSION TRANSACTION READ ONLY', 'mariadb': 'SET SESSION TRANSACTION READ ONLY',
     'postgresql': 'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY', 'sqlite': 'PRAGMA query_only = ON'}
@@ -102,11 +110,11 @@ def _is_read(table: sa.FromClause, deleted: bool) -> sa.ColumnElement[bool]:
     return sa.or_(is_there, table.c.backup.is_not(sa.true())) if deleted else is_there
 
 
-def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
-    """Those of these stacks that are not deleted."""
+def still_there(tx: sa.Connection, ids: Sequence[str]) -> dict[str, bool]:
+    """Return those of these stacks that have a row -> whether they are not deleted."""
     table = schema.stack
-    return {stack_id for chunk in chunks(ids) for stack_id in tx.execute(
-        sa.select(table.c.id).where(table.c.id.in_(chunk), table.c.deleted_at.is_(None))).scalars()}
+    return {row.id: row.deleted_at is None for chunk in chunks(ids) for row in tx.execute(
+        sa.select(table.c.id, table.c.deleted_at).where(table.c.id.in_(chunk)))}
 
 
 def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) -> list[HeatTree]:
@@ -249,12 +257,22 @@ def _page(tx: sa.Connection, cls: type[T], table: sa.Table, project_id: str | No
 
 # --- the engines of that Heat ------------------------------------------------------------------------------
 
-def live_engines(tx: sa.Connection, now: datetime) -> list[str]:
-    """Return the hosts whose engines have reported lately and were not stopped in order."""
+@dataclass(frozen=True)
+class HeatEngine:
+    """An engine of Heat that was not stopped in order. `interval`: seconds between two of its reports."""
+
+    id: str
+    host: str
+    reported_at: datetime
+    interval: int
+
+
+def live_engines(tx: sa.Connection, now: datetime) -> list[HeatEngine]:
+    """Return the engines that have reported lately: one that was killed is among them for SILENCE intervals."""
     table = schema.service
-    return sorted({row.host for row in tx.execute(sa.select(table).where(table.c.deleted_at.is_(None)))
-                   if now - (row.updated_at or row.created_at or datetime.min) < timedelta(
-                       seconds=SILENCE * (row.report_interval or 60))})
+    found = (HeatEngine(row.id, row.host, row.updated_at or row.created_at or datetime.min, row.report_interval or 60)
+             for row in tx.execute(sa.select(table).where(table.c.deleted_at.is_(None))))
+    return [each for each in found if now - each.reported_at < timedelta(seconds=SILENCE * each.interval)]
 
 
 def secrets(tx: sa.Connection, limit: int) -> list[tuple[str, str]]:

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import TypeVar
 
 import sqlalchemy as sa
 
-from heatlite.common import crypt
+from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import (
     codec,
     credentials,
     events,
     leases,
+    presence,
     resources,
     snapshots,
     software_configs,
     software_deployments,
     stacks,
+    take_overs,
     templates,
     upkeep,
 )
@@ -29,9 +32,11 @@ from heatlite.db.changes import DATUM
 from heatlite.db.credentials import Credentials
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
-from heatlite.db.tables import software_config, software_deployment, stack
+from heatlite.db.tables import software_config, software_deployment, stack, taken_over
 from heatlite.planning.states import Status
 from heatlite.takeover.convert import MARK, ConvertedStack, ConvertedTree, NotConvertible
+
+Row = TypeVar('Row', Config, Deployment)
 
 
 class Present(StrEnum):
@@ -41,12 +46,13 @@ class Present(StrEnum):
     EQUAL = 'equal'                         # as it is in Heat
     OLD = 'old'                             # an earlier copy, as it was taken over
     CHANGED = 'changed'                     # heatlite has worked on it since, or it was never taken over
+    GONE = 'gone'                           # it was taken over, and heatlite has deleted and purged it since
 
 
 def present(tx: sa.Connection, marks: Mapping[str, str | None]) -> dict[str, Present]:
     """Return what is there of each of these trees. `marks`: root -> its mark in Heat, None if it is gone there.
 
-    Two statements for each 500: primary key, and (root_id, depth).
+    Three statements for each 500: primary keys, and (root_id, depth).
     """
     known: dict[str, str | None] = {}
     driven: set[str] = set()
@@ -54,23 +60,28 @@ def present(tx: sa.Connection, marks: Mapping[str, str | None]) -> dict[str, Pre
         known.update((row.id, (codec.decode(row.request) or {}).get(MARK)) for row in tx.execute(
             sa.select(stack.c.id, stack.c.request).where(stack.c.id.in_(chunk))))
         driven |= leases.driven_trees(tx, chunk)
-    return {root_id: Present.NOTHING if root_id not in known
+    taken = take_overs.sources(tx, marks.keys() - known.keys())
+    return {root_id: (Present.GONE if root_id in taken else Present.NOTHING) if root_id not in known
             else Present.CHANGED if known[root_id] is None or root_id in driven
             else Present.EQUAL if known[root_id] == mark else Present.OLD for root_id, mark in marks.items()}
 
 
-def put(tx: sa.Connection, whole: ConvertedTree, now: datetime) -> Present:
-    """Store the tree, unless heatlite has worked on its copy, or has it already; return what was there.
+def put(tx: sa.Connection, whole: ConvertedTree, source: str, now: datetime) -> Present:
+    """Store the tree, unless heatlite has worked on its copy, has it already, or has deleted it; return what was there.
+    `source`: which Heat it comes from.
 
-    Raises StackExists when another stack of the project has the name.
+    Raises StackExists when another stack of the project has the name, and ProjectMoves when the project is in another
+    cell.
     """
     root = whole.root.row
-    found = Present.NOTHING
-    if leases.lock(tx, root.id):
-        found = present(tx, {root.id: (root.request or {}).get(MARK)})[root.id]
-        if found in (Present.CHANGED, Present.EQUAL):
-            return found
+    presence.enter(tx, root.project_id)
+    is_there = leases.lock(tx, root.id)
+    found = present(tx, {root.id: (root.request or {}).get(MARK)})[root.id]
+    if found not in (Present.NOTHING, Present.OLD):
+        return found
+    if is_there:
         upkeep.remove_tree(tx, root.id)
+    take_overs.record(tx, root.id, source)
     for authority in whole.credentials:
         credentials.insert(tx, sealed(authority))
     for each in whole.stacks:
@@ -79,17 +90,25 @@ def put(tx: sa.Connection, whole: ConvertedTree, now: datetime) -> Present:
     return found
 
 
-def copies(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[tuple[str, bool]]:
-    """(id, whether it was taken over and not updated since) of live roots with ids greater than `after`, by id.
+@dataclass(frozen=True)
+class Copy:
+    """A live root. `is_copy`: it was taken over and not updated since; `source`: from which Heat, None: unknown."""
 
-    `project_id` None: of all projects.
-    """
-    query = sa.select(stack.c.id, stack.c.request).where(
+    id: str
+    project_id: str
+    is_copy: bool
+    source: str | None
+
+
+def copies(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[Copy]:
+    """Live roots with ids greater than `after`, by id. `project_id` None: of all projects."""
+    query = sa.select(stack.c.id, stack.c.project_id, stack.c.request, taken_over.c.source).outerjoin(
+        taken_over, taken_over.c.root_id == stack.c.id).where(
         stack.c.owner_id.is_(None), stack.c.live == 1, stack.c.id > after)
     if project_id is not None:
         query = query.where(stack.c.project_id == project_id)
-    found = tx.execute(query.order_by(stack.c.id).limit(limit)).all()
-    return [(row.id, MARK in (codec.decode(row.request) or {})) for row in found]
+    return [Copy(row.id, row.project_id, MARK in (codec.decode(row.request) or {}), row.source)
+            for row in tx.execute(query.order_by(stack.c.id).limit(limit))]
 
 
 def remove(tx: sa.Connection, root_id: str) -> bool:
@@ -97,6 +116,7 @@ def remove(tx: sa.Connection, root_id: str) -> bool:
     if not leases.lock(tx, root_id) or present(tx, {root_id: None})[root_id] is not Present.OLD:
         return False
     upkeep.remove_tree(tx, root_id)
+    take_overs.forget(tx, root_id)
     return True
 
 
@@ -141,19 +161,37 @@ def sealed(authority: Credentials) -> Credentials:
 def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[NotConvertible]]:
     """Store those configs that are not there: configs never change. Returns how many."""
     present_ids = there(tx, software_config, [each.id for each in found])
-    new = [each for each in found if each.id not in present_ids]
+    new, refused = _entered(tx, 'software_config', [each for each in found if each.id not in present_ids])
     for each in new:
         software_configs.insert(tx, each)
-    return len(new), []
+    return len(new), refused
 
 
 def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[NotConvertible]]:
     """Store deployments, over older states of them. Returns how many, and those whose configs are missing."""
     wanted, refused = changed_deployments(tx, found, there(tx, software_config, [each.config_id for each in found]))
+    wanted, elsewhere = _entered(tx, 'software_deployment', wanted)
     for each in wanted:
         software_deployments.delete(tx, each.id)
         software_deployments.insert(tx, each)
-    return len(wanted), refused
+    return len(wanted), [*elsewhere, *refused]
+
+
+def _entered(tx: sa.Connection, kind: str, found: Sequence[Row]) -> tuple[list[Row], list[NotConvertible]]:
+    """Return those whose projects are in this cell, which stay there until the end of `tx`, and the others."""
+    outside = set()
+    for project_id in sorted({each.project_id for each in found}):
+        try:
+            presence.enter(tx, project_id)
+        except exception.ProjectMoves:
+            outside.add(project_id)
+    return ([each for each in found if each.project_id not in outside],
+            [NotConvertible(f'{kind} {each.id}', elsewhere()) for each in found if each.project_id in outside])
+
+
+def elsewhere() -> str:
+    """Why rows of a project that has left this cell are refused."""
+    return _('its project is in another cell, see "heatlite-manage cells list"')
 
 
 def changed_deployments(tx: sa.Connection, found: Sequence[Deployment],

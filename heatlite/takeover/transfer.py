@@ -2,7 +2,8 @@
 
 It may be interrupted and run again at any time, while that Heat serves: trees that are there already and have not
 changed are passed over, older copies are replaced, and copies of stacks that are gone are removed. Stacks that heatlite
-has worked on since are left alone.
+has worked on since, or has deleted, are left alone. So are those of another Heat, and after the switch all that are
+there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.db import take_overs
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
@@ -39,9 +41,12 @@ Result = TypeVar('Result')
 SAMPLES = 20                                # encrypted values of each kind with which the key is tried
 PLAIN_AT_ONCE = 200                         # software configs or deployments in one transaction
 # What becomes of a tree. Each word is a line of the report.
-TAKEN, RENEWED, UNCHANGED, REMOVED, WAITING, KEPT, HIDDEN, REFUSED, ORPHANED = OUTCOMES = (
-    'taken over', 'taken over again', 'unchanged', 'removed', 'in progress', 'changed in heatlite', 'hidden', 'refused',
-    'orphaned')
+TAKEN, RENEWED, UNCHANGED, REMOVED, WAITING, KEPT, GONE, LATE, UNKNOWN, HIDDEN, REFUSED, ORPHANED = OUTCOMES = (
+    'taken over', 'taken over again', 'unchanged', 'removed', 'in progress', 'changed in heatlite',
+    'deleted in heatlite', 'changed after the switch', 'of an unknown Heat', 'hidden', 'refused', 'orphaned')
+REPORTS_AWAITED = 1.25                      # report intervals in which an engine of Heat that lives reports again
+LONGEST_WAIT = 600.0                        # seconds
+POLL_SECONDS = 5.0                          # between two looks for such reports
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ class TransferOptions:
     """What is to be taken over. `project_id` None: all projects. `hidden_tags`: stacks with one of them are left out.
 
     `switch`: Heat is stopped, so actions under way are taken over too, and continued. `dry`: nothing is stored.
+    `again`: after the switch, too, older copies are replaced and copies of stacks that are gone are removed.
+    `although_engines_live`: the switch is not refused when engines of Heat report.
     """
 
     project_id: str | None = None
@@ -56,6 +63,8 @@ class TransferOptions:
     hidden_tags: tuple[str, ...] = ()
     switch: bool = False
     dry: bool = False
+    again: bool = False
+    although_engines_live: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,8 @@ class Transfer:
                  options: TransferOptions, progress: Callable[[TransferReport], None] = lambda report: None) -> None:
         """`key`: of that Heat. `progress(report)`: called after each slice."""
         self._heat = heat
+        self._source = heat.identity
+        self._switches: set[tuple[str, str]] = set()
         self._reader = HeatValueReader(key)
         self._database = database
         self._runtime = runtime
@@ -94,12 +105,17 @@ class Transfer:
         self.report = TransferReport()
 
     def run(self) -> TransferReport:
-        """Take all over. Raises Error for a database of another release, InvalidEncryptionKey for another key,
+        """Take all over. Raises Error for a database of another release, for one that has none of the stacks that were
+        taken over from it, and for a switch while engines of Heat live; InvalidEncryptionKey for another key;
         DatabaseUnavailable."""
         with self._heat.reader() as tx:
             schema.check(tx)
             self._try_key(source.secrets(tx, SAMPLES))
-            self.report.engines = source.live_engines(tx, self._runtime.now())
+        with self._database.reader() as ours:
+            self._switches = take_overs.switches(ours)
+        if not self._options.again:
+            self._check_source()
+        self._look_for_engines()
         self._take_plain()
         after: str | None = ''
         while after is not None:
@@ -107,7 +123,65 @@ class Transfer:
             self._progress(self.report)
         self._name_orphans()
         self._remove_gone()
+        if self._options.switch and not self._options.dry:
+            self._database.retry(lambda tx: take_overs.switch(
+                tx, self._source, self._options.project_id, self._runtime.now()))
         return self.report
+
+    def _check_source(self) -> None:
+        """Raise Error if the database has no row of any stack that was taken over from it, not even of a deleted
+        one."""
+        number = 0
+        for found in self._copies():
+            own = [each.id for each in found if each.is_copy and each.source == self._source]
+            number += len(own)
+            with self._heat.reader() as tx:
+                if source.still_there(tx, own):
+                    return
+        if number:
+            raise exception.Error(_(
+                'None of the %d stacks that were taken over from this database is in it, not even as a deleted one: '
+                'nothing was done. Is it that of the same Heat, and complete? --again takes it over nevertheless, and '
+                'removes these stacks.') % number)
+
+    def _look_for_engines(self) -> None:
+        """Store which engines of Heat seem to live. Raises Error before a switch if one does: it has reported since it
+        was first seen here."""
+        with self._heat.reader() as tx:
+            first = source.live_engines(tx, self._runtime.now())
+        self.report.engines = sorted({each.host for each in first})
+        options = self._options
+        if not first or not options.switch or options.dry or options.although_engines_live:
+            return
+        wait = min(REPORTS_AWAITED * max(each.interval for each in first), LONGEST_WAIT)
+        LOG.warning('Engines of Heat have reported lately: %s. Waiting %d seconds for another report',
+                    ', '.join(self.report.engines), wait)
+        end = self._runtime.monotonic() + wait
+        while self._runtime.monotonic() < end:
+            self._runtime.sleep(POLL_SECONDS)
+            with self._heat.reader() as tx:
+                alive = {each.host for each in source.live_engines(tx, self._runtime.now()) if each not in first}
+            if alive:
+                raise exception.Error(_(
+                    'Engines of Heat are running, on %s: nothing was taken over. Stop them, and make sure that no '
+                    'worker process is left; two engines would work on the same stacks.') % ', '.join(sorted(alive)))
+        self.report.engines = []
+
+    def _is_switched(self, project_id: str | None, of: str | None = None) -> bool:
+        """Whether a Heat (None: this one) was replaced for a project, and what it has changed since does not count."""
+        return not self._options.again and any(
+            (of or self._source, each) in self._switches for each in (take_overs.ALL_PROJECTS, project_id or ''))
+
+    def _copies(self) -> Iterator[list[store.Copy]]:
+        """Yield the live roots of the wanted projects, page by page."""
+        after = ''
+        while True:
+            with self._database.reader() as tx:
+                found = store.copies(tx, self._options.project_id, after, source.ROOTS_AT_ONCE)
+            if not found:
+                return
+            after = found[-1].id
+            yield found
 
     def _try_key(self, samples: Sequence[tuple[str, str]]) -> None:
         for method, secret in samples:
@@ -134,13 +208,20 @@ class Transfer:
         """Those trees that are not there as they are; counts the others."""
         with self._database.reader() as tx:
             present = store.present(tx, {tree.root.id: tree.mark for tree in found})
-        return [tree for tree in found if self._is_wanted(tree, present[tree.root.id])]
+            sources = take_overs.sources(tx, [root_id for root_id, each in present.items() if each is Present.OLD])
+        return [tree for tree in found if self._is_wanted(tree, present[tree.root.id], sources.get(tree.root.id))]
 
-    def _is_wanted(self, tree: HeatTree, present: Present) -> bool:
+    def _is_wanted(self, tree: HeatTree, present: Present, recorded: str | None) -> bool:
+        """Whether to take it over; counts it if not. `recorded`: from which Heat the older copy was taken over."""
         if present is Present.EQUAL:
             self.report.trees[UNCHANGED] += 1
+        elif present is Present.GONE:
+            self.report.trees[GONE] += 1
         elif present is Present.CHANGED:
             self._refuse(tree, KEPT, f'stack {tree.root.id}', _('heatlite has worked on it since it was taken over'))
+        elif present is Present.OLD and self._is_switched(tree.root.tenant, recorded):
+            self._refuse(tree, LATE, f'stack {tree.root.id}', _(
+                'that Heat has changed it after the switch; --again replaces the copy that heatlite has'))
         elif not self._options.switch and any(
                 stack.status == Status.IN_PROGRESS and stack.deleted_at is None for stack in tree.stacks):
             self.report.trees[WAITING] += 1
@@ -159,12 +240,15 @@ class Transfer:
         try:
             whole = completion.complete(convert.convert(tree, self._reader, self._runtime.uuid, now), self._runtime,
                                         self._registry)
-            present = self._stored(lambda tx: self._store.put(tx, whole, now))
+            present = self._stored(lambda tx: self._store.put(tx, whole, self._source, now))
         except NotConvertible as error:
             self._refuse(tree, REFUSED, error.row, error.reason)
             return
         except exception.DatabaseUnavailable:
             raise
+        except exception.ProjectMoves:
+            self._refuse(tree, REFUSED, f'stack {tree.root.id}', store.elsewhere())
+            return
         except exception.StackExists:
             self._refuse(tree, REFUSED, f'stack {tree.root.id}', _('another stack of the project has its name'))
             return
@@ -197,20 +281,18 @@ class Transfer:
             after = found[-1].id if found else None
 
     def _remove_gone(self) -> None:
-        """Remove copies of trees that that Heat has deleted since they were taken over."""
-        after = ''
-        while True:
-            with self._database.reader() as ours:
-                found = store.copies(ours, self._options.project_id, after, source.ROOTS_AT_ONCE)
-            if not found:
-                return
-            after = found[-1][0]
-            copied = [stack_id for stack_id, is_copy in found if is_copy]
+        """Remove copies of trees that this Heat has deleted since they were taken over from it, until the switch."""
+        for found in self._copies():
+            copied = [each for each in found if each.is_copy and each.source in (self._source, None)]
             with self._heat.reader() as tx:
-                there = source.still_there(tx, copied)
-            for stack_id in copied:
-                if stack_id not in there and self._stored(
-                        lambda tx, gone=stack_id: self._store.remove(tx, gone)):        # type: ignore[misc]
+                there = source.still_there(tx, [each.id for each in copied])
+            for each in copied:
+                if there.get(each.id):
+                    continue
+                if each.source is None:     # taken over by a release that did not store it
+                    self.report.trees[UNKNOWN] += 1
+                elif not self._is_switched(each.project_id) and self._stored(
+                        lambda tx, gone=each.id: self._store.remove(tx, gone)):         # type: ignore[misc]
                     self.report.trees[REMOVED] += 1
 
     def _stored(self, put: Callable[[sa.Connection], Result]) -> Result:
@@ -239,6 +321,8 @@ class Transfer:
             after = found[-1].id
             made: list[Made] = []
             for row in found:
+                if self._is_switched(row.tenant):
+                    continue
                 try:
                     made.append(converted(row, self._reader))
                 except NotConvertible as error:

@@ -28,13 +28,16 @@ from heatlite.db.tables import (
     resource,
     signal,
     stack,
+    take_over_switch,
+    taken_over,
     template,
 )
 from tests.db.rows import NOW
 from tests.db.rows import engine as engine_row
 from tests.db.rows import stack as stack_row
 
-OF_CELLS = (engine, lease, project_cell, project_presence)       # the tables whose rows belong to no project
+# The tables whose rows belong to no project.
+OF_CELLS = (engine, lease, project_cell, project_presence, take_over_switch, taken_over)
 AT_ONCE = MoveDelays(0.0, 0.0, 0.0)
 OURS, THEIRS = 'p1', 'p2'
 STACKS = 3

@@ -56,10 +56,10 @@ def heat(make_database):  # noqa: F811
 @pytest.fixture
 def take(heat, ours, types):
     """`take(switch=True)` -> the report of one run."""
-    def run(key=KEY, **options):
-        source = HeatDatabase(heat.url)
+    def run(key=KEY, of=heat, runtime=None, **options):
+        source = HeatDatabase(of.url)
         try:
-            return Transfer(source, key, ours, GreenRuntime(), types, TransferOptions(**options)).run()
+            return Transfer(source, key, ours, runtime or GreenRuntime(), types, TransferOptions(**options)).run()
         finally:
             source.close()
     return run

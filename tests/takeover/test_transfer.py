@@ -1,18 +1,32 @@
 """Taking over, again and again: what is stored, what is passed over, what is refused."""
 
 import json
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
 
 from heatlite.common import crypt, exception
-from heatlite.db import credentials, events, leases, resources, snapshots, stacks, templates
-from heatlite.db.tables import metadata
+from heatlite.common.green_threads import GreenRuntime
+from heatlite.db import (
+    credentials,
+    events,
+    leases,
+    presence,
+    resources,
+    snapshots,
+    software_deployments,
+    stacks,
+    templates,
+    upkeep,
+)
+from heatlite.db.tables import metadata, software_config, taken_over
 from heatlite.planning.states import DIRTY
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
+from tests.db.conftest import make_database  # noqa: F401
 from tests.db.rows import HEAVY
-from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, encrypted, later
+from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, Heat, encrypted, later
 
 
 def counts(database):
@@ -245,7 +259,6 @@ def test_configs_and_deployments(heat, ours, take):
     report = take()
     assert (report.stored['software configs'], report.stored['software deployments']) == (0, 1)
     with ours.reader() as tx:
-        from heatlite.db import software_deployments
         found = software_deployments.show(tx, 'd1')
     assert (found.status, found.output_values, found.updated_at) == ('COMPLETE', {'b': 2}, later(9))
     assert take().stored['software deployments'] == 0
@@ -374,6 +387,122 @@ def test_a_dry_run_reports_configs_deployments_and_removals(heat, ours, take):
     assert (outcome(dry), dry.stored) == (outcome(run), run.stored) == ({'removed': 1}, run.stored)
 
 
+@pytest.fixture
+def second_heat(make_database):     # noqa: F811
+    made = Heat(make_database().url.render_as_string(hide_password=False))
+    yield made
+    made.close()
+
+
+def gone_in_heat(heat, stack_id):
+    heat.change(schema.stack, stack_id, deleted_at=later(5), action='DELETE')
+
+
+def test_another_heat_removes_nothing_of_the_first_one(heat, second_heat, ours, take):
+    heat.word('s1')
+    heat.word('s2')
+    second_heat.word('s3')
+    assert outcome(take()) == {'taken over': 2}
+    assert outcome(take(of=second_heat)) == {'taken over': 1}
+    gone_in_heat(heat, 's1')
+    assert outcome(take(of=second_heat)) == {'unchanged': 1}
+    assert outcome(take()) == {'removed': 1, 'unchanged': 1}
+    assert [show(ours, each) is not None for each in ('s1', 's2', 's3')] == [False, True, True]
+
+
+def test_copies_whose_heat_was_not_stored_are_reported(heat, ours, take):
+    heat.word('s1')
+    heat.word('s2')
+    take()
+    with ours.writer() as tx:
+        tx.execute(taken_over.delete())
+    gone_in_heat(heat, 's1')
+    assert outcome(take()) == {'of an unknown Heat': 1, 'unchanged': 1}
+    assert show(ours, 's1') is not None
+
+
+@pytest.mark.parametrize('switch', [False, True])
+def test_a_database_without_any_of_the_stacks_is_refused(heat, ours, take, switch):
+    heat.word('s1')
+    heat.word('s2')
+    take()
+    for stack_id in ('s1', 's2'):
+        heat.remove(schema.stack, id=stack_id)
+    heat.word('s3')
+    with pytest.raises(exception.Error, match='None of the 2 stacks'):
+        take(switch=switch)
+    assert show(ours, 's3') is None
+    assert outcome(take(again=True)) == {'taken over': 1, 'removed': 2}
+
+
+def test_nothing_is_renewed_or_removed_after_the_switch(heat, ours, take):
+    for name in ('s1', 's2', 's3'):
+        heat.word(name)
+    heat.stack('s4', action='NONSENSE')
+    assert outcome(take(switch=True)) == {'taken over': 3, 'refused': 1}
+    heat.change(schema.stack, 's1', status_reason='another')
+    gone_in_heat(heat, 's2')
+    heat.change(schema.stack, 's4', action='CREATE')
+    report = take(switch=True)
+    assert outcome(report) == {'changed after the switch': 1, 'unchanged': 1, 'taken over': 1}
+    assert '--again' in report.problems[0].reason
+    assert (show(ours, 's1').reason, show(ours, 's2') is not None) == ('Stack CREATE completed', True)
+    assert outcome(take(again=True)) == {'taken over again': 1, 'removed': 1, 'unchanged': 2}
+
+
+def test_a_dry_switch_is_none(heat, take):
+    heat.word('s1')
+    take()
+    take(switch=True, dry=True)
+    heat.change(schema.stack, 's1', status_reason='another')
+    assert outcome(take()) == {'taken over again': 1}
+
+
+def test_the_switch_of_one_project(heat, take):
+    heat.word('s1')
+    heat.word('s2', tenant=OTHER)
+    take()
+    take(switch=True, project_id=OTHER)
+    for name in ('s1', 's2'):
+        heat.change(schema.stack, name, status_reason='another')
+    assert outcome(take()) == {'taken over again': 1, 'changed after the switch': 1}
+
+
+def deploy(heat):
+    heat.add(schema.software_config, id='c1', name='n', group='script', tenant=PROJECT, created_at=NOW, config='{}')
+    heat.add(schema.software_deployment, id='d1', config_id='c1', server_id='v1', tenant=PROJECT, action='CREATE',
+             status='COMPLETE', created_at=NOW)
+
+
+def test_what_users_deleted_after_the_switch_does_not_come_back(heat, ours, take):
+    deploy(heat)
+    heat.word('s1')
+    take(switch=True)
+    with ours.writer() as tx:
+        software_deployments.delete(tx, 'd1')
+        tx.execute(software_config.delete())
+        upkeep.remove_tree(tx, 's1')
+    report = take(switch=True)
+    assert (outcome(report), +report.stored) == ({'deleted in heatlite': 1}, {})
+    assert outcome(take(again=True)) == {'deleted in heatlite': 1}
+    with ours.reader() as tx:
+        assert software_deployments.show(tx, 'd1') is not None         # it was asked for
+
+
+def test_a_project_that_is_in_another_cell(heat, make_database, ours, take):     # noqa: F811
+    deploy(heat)
+    heat.word('s1')
+    with ours.writer() as tx:
+        presence.become_cell(tx, NOW)
+        presence.leave(tx, PROJECT, NOW)
+    before = counts(ours)
+    for report in (take(dry=True), take(switch=True)):
+        assert outcome(report) == {'refused': 1}
+        assert len(report.problems) == 3
+        assert all('in another cell' in each.reason for each in report.problems if 'deployment' not in each.row)
+        assert counts(ours) | {'take_over_switch': 0} == before | {'take_over_switch': 0}
+
+
 def test_one_project(heat, ours, take):
     heat.word('s1')
     heat.word('s2', tenant=OTHER)
@@ -426,11 +555,46 @@ def test_work_under_way_waits_for_the_switch(heat, ours, take):
     assert outcome(report) == {'in progress': 1}
     assert report.engines == ['vm']
     assert show(ours, 's1') is None
-    assert outcome(take(switch=True)) == {'taken over': 1}
+    assert outcome(take(switch=True, although_engines_live=True)) == {'taken over': 1}
     assert wanted(ours, 's1')
     assert show(ours, 's1').started_at > later(3600)            # it has all its time again
     with ours.reader() as tx:
         assert resources.light(tx, 's1')[0].fingerprint == DIRTY
+
+
+class Waited(GreenRuntime):
+    """A pause calls a function instead, and takes no time."""
+
+    def __init__(self, pause):
+        super().__init__()
+        self.pause, self.waited = pause, 0.0
+
+    def sleep(self, seconds):
+        self.waited += seconds
+        self.pause()
+
+    def monotonic(self):
+        return self.waited
+
+
+def report_of_engine(heat, engine_id):
+    heat.change(schema.service, engine_id, updated_at=GreenRuntime().now().replace(microsecond=0))
+
+
+@pytest.mark.parametrize('lives', [False, True])
+def test_a_switch_waits_until_engines_are_known_to_be_dead(heat, ours, take, lives):
+    heat.word('s1', action='UPDATE', status='IN_PROGRESS')
+    seen = GreenRuntime().now().replace(microsecond=0) - timedelta(seconds=30)
+    heat.add(schema.service, id='e1', host='vm', report_interval=60, created_at=NOW, updated_at=seen)
+    runtime = Waited(lambda: report_of_engine(heat, 'e1') if lives else None)
+    if lives:
+        with pytest.raises(exception.Error, match='running, on vm'):
+            take(switch=True, runtime=runtime)
+        assert show(ours, 's1') is None
+    else:
+        report = take(switch=True, runtime=runtime)
+        assert (outcome(report), report.engines) == ({'taken over': 1}, [])
+        assert 60 < runtime.waited < 90
 
 
 @pytest.mark.parametrize('action, status, is_unsure', [
@@ -514,6 +678,8 @@ def broken(heat):
         'no state': lambda: heat.stack('s1', action='NONSENSE'),
         'no name': lambda: heat.stack('s1', name=None) and heat.change(schema.stack, 's1', name=None),
         'no convergence': lambda: heat.stack('s1', convergence=False),
+        'convergence unknown': lambda: heat.stack('s1', convergence=None),
+        'no dependencies': lambda: (heat.stack('s1'), heat.resource('s1', requires=None)),
         'no template': lambda: heat.stack('s1', template=10 ** 6),
         'no JSON': lambda: (heat.stack('s1', template=7) and heat.add(schema.raw_template, id=7, template='{')),
         'no map': lambda: (heat.stack('s1', template=7) and heat.add(schema.raw_template, id=7, template='[]')),
@@ -628,5 +794,3 @@ def test_stacks_that_are_nested_in_each_other(heat, ours, take):
     heat.word('c')
     assert outcome(take()) == {'taken over': 1}     # they have no root, so nobody sees them in Heat either
     assert HeatDatabase(heat.url)
-        'convergence unknown': lambda: heat.stack('s1', convergence=None),
-        'no dependencies': lambda: (heat.stack('s1'), heat.resource('s1', requires=None)),
