@@ -69,6 +69,10 @@ def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_me
             conf.register_opts(found, group=RABBIT)
     conf.register_opts(server._pool_opts)
     conf.set_default(THREADS_OPTION, THREADS)
+    if conf[THREADS_OPTION] < THREADS:      # a file of Heat has the library's 64: a project would have one slot
+        LOG.warning('[DEFAULT] %s = %d: %d threads are used, most of which only wait', THREADS_OPTION,
+                    conf[THREADS_OPTION], THREADS)
+        conf.set_override(THREADS_OPTION, THREADS)
     for name, value in {**RABBIT_DEFAULTS, 'processname': process}.items():
         conf.set_default(name, value, group=RABBIT)
     return oslo_messaging.get_rpc_transport(conf, url=url)
