@@ -192,9 +192,21 @@ def proxy(conf: cfg.ConfigOpts) -> list[Layer]:
     return [partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)]
 
 
+def disabling_file(conf: cfg.ConfigOpts) -> str | None:
+    """Return the file that takes this API out of a balancer while it exists."""
+    if not settings.is_used(conf, 'healthcheck'):
+        return None
+    from oslo_middleware.healthcheck import opts  # loads the library, as `proxy` does
+    conf.register_opts(opts.DISABLE_BY_FILE_OPTS, group='healthcheck')
+    path: str | None = conf.healthcheck.disable_by_file_path
+    return path
+
+
 def outside(conf: cfg.ConfigOpts, database: Database, engine: EngineClient) -> Layer:
     """Return the layer for /healthcheck, /readiness and /metrics, which need no identity."""
     beside: dict[str, Application] = {health.LIVE: health.live, health.READY: readiness.checks(database, engine)}
+    if path := disabling_file(conf):
+        beside = {place: health.DisabledByFile(answer, path) for place, answer in beside.items()}
     if conf.metrics.api_enabled:
         beside['/metrics'] = metrics
     return partial(Mount, beside=beside)

@@ -66,7 +66,7 @@ def findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     register_libraries(conf)
     for text in config.problems(conf):
         yield ConfigFinding(ERROR, text)
-    for text in settings.unknown_names(conf):
+    for text in (*settings.unknown_names(conf), *settings.without_effect(conf)):
         yield ConfigFinding(WARNING, text)
     yield from _needed(conf)
     yield from _places(conf)

@@ -46,7 +46,7 @@ LIBRARIES: dict[str, str] = {
         'mysql_wsrep_sync_wait pool_timeout retry_interval slave_connection sqlite_synchronous '
         'synchronous_reader use_db_reconnect',
     'ec2authtoken':
-        'application_credential_id application_credential_name application_credential_secret auth_section '
+        'application_credential_id application_credential_name application_credential_secret auth_plugin auth_section '
         'auth_type auth_url cafile certfile collect_timing default_domain_id default_domain_name domain_id '
         'domain_name endpoint insecure keyfile password project_domain_id project_domain_name project_id '
         'project_name split_loggers system_scope tenant_id tenant_name timeout tls_ciphers tls_min_version '
@@ -100,7 +100,7 @@ LIBRARIES: dict[str, str] = {
     'ssl':
         'ca_file cert_file ciphers key_file version',
     'trustee':
-        'application_credential_id application_credential_name application_credential_secret auth_section '
+        'application_credential_id application_credential_name application_credential_secret auth_plugin auth_section '
         'auth_type auth_url cafile certfile collect_timing default_domain_id default_domain_name domain_id '
         'domain_name endpoint insecure keyfile password project_domain_id project_domain_name project_id '
         'project_name split_loggers system_scope tenant_id tenant_name timeout tls_ciphers tls_min_version '
@@ -110,12 +110,67 @@ LIBRARIES: dict[str, str] = {
         'root_token_id ssl_ca_crt_file timeout token_file token_role use_ssl vault_url',
 }
 
-# Options of Heat, of present and former releases, without a meaning here. Accepted silently.
+# Options of Heat, of present and former releases, without a meaning here.
 HEAT: dict[str, str] = {
     'DEFAULT':
-        'max_cinder_api_microversion max_ironic_api_microversion max_nova_api_microversion '
-        'enable_cloud_watch_lite keystone_backend instance_user loadbalancer_template periodic_fuzzy_delay '
-        'sql_connection onready use_syslog_rfc_format control_exchange rpc_backend stack_user_domain',
+        'max_cinder_api_microversion enable_cloud_watch_lite keystone_backend instance_user loadbalancer_template '
+        'periodic_fuzzy_delay sql_connection onready use_syslog_rfc_format control_exchange rpc_backend',
 }
 HEAT_GROUPS = frozenset({'profiler', 'heat_all', 'eventlet_opts', 'matchmaker_redis',
                          'oslo_messaging_amqp', 'oslo_messaging_zmq', 'oslo_reports', 'oslo_limit', 'privsep'})
+
+# What happens in place of an option that nothing reads: the warning about it. By group, and by group and name.
+UNREAD_GROUPS: dict[str, str] = {
+    'audit_middleware_notifications': 'changes are recorded as [audit] log_file and [audit] notifications say',
+    'profiler': 'requests are traced as [traces] endpoint says',
+    'oslo_middleware_tracing': 'requests are traced as [traces] endpoint says',
+    'healthcheck': 'of this group only disable_by_file_path has a meaning; /readiness tells what a process can reach',
+    'heat_all': 'heatlite-all starts all services',
+    'eventlet_opts': '[heat_api] client_socket_timeout says how long a connection may be idle',
+    'ssl': '[heat_api] cert_file and key_file serve HTTPS, [oslo_messaging_rabbit] has the options for the broker',
+    'matchmaker_redis': 'the broker is that of [DEFAULT] transport_url',
+    'oslo_messaging_amqp': 'the broker is that of [DEFAULT] transport_url',
+    'oslo_messaging_zmq': 'the broker is that of [DEFAULT] transport_url',
+    'oslo_reports': 'SIGUSR2 lets a worker write the stacks of its threads to standard error',
+    'oslo_limit': 'limits are options of this file',
+    'privsep': 'no program changes its user',
+}
+_SERVER = 'the group of each API, such as [heat_api], has the options of its server'
+UNREAD: dict[tuple[str, str], str] = {
+    ('DEFAULT', 'backdoor_port'): 'there is no backdoor',
+    ('DEFAULT', 'backdoor_socket'): 'there is no backdoor',
+    ('DEFAULT', 'client_socket_timeout'): _SERVER,
+    ('DEFAULT', 'max_header_line'): _SERVER,
+    ('DEFAULT', 'tcp_keepidle'): _SERVER,
+    ('DEFAULT', 'wsgi_default_pool_size'): _SERVER,
+    ('DEFAULT', 'wsgi_keep_alive'): _SERVER,
+    ('DEFAULT', 'wsgi_log_format'): 'the format of the lines of requests is fixed',
+    ('DEFAULT', 'wsgi_server_debug'): 'errors of the server are logged, and never sent',
+    ('DEFAULT', 'graceful_shutdown_timeout'): '[engine] stop_timeout says how long a stop waits for calls',
+    ('DEFAULT', 'run_external_periodic_tasks'): 'there are no such tasks',
+    ('DEFAULT', 'log_options'): 'values of options are not logged',
+    ('DEFAULT', 'api_paste_config'): 'the order of the filters is fixed',
+    ('DEFAULT', 'max_cinder_api_microversion'): 'requests to Cinder name no microversion',
+    ('DEFAULT', 'enable_cloud_watch_lite'): 'the CloudWatch API is a program of its own, heatlite-api-cloudwatch',
+    ('DEFAULT', 'keystone_backend'): 'the client of Keystone is fixed',
+    ('DEFAULT', 'instance_user'): 'servers have the user of their image',
+    ('DEFAULT', 'loadbalancer_template'): 'load_balancer_image and load_balancer_flavor say what balances load',
+    ('DEFAULT', 'periodic_fuzzy_delay'): 'there are no periodic tasks',
+    ('DEFAULT', 'sql_connection'): '[database] connection is the URL of the database',
+    ('DEFAULT', 'onready'): '/readiness tells when a service is ready',
+    ('DEFAULT', 'use_syslog_rfc_format'): 'lines for syslog always have this format',
+    ('DEFAULT', 'rpc_backend'): '[DEFAULT] transport_url names the broker',
+    ('database', 'slave_connection'): 'all statements go to [database] connection',
+    ('database', 'asyncio_connection'): 'all statements go to [database] connection',
+    ('database', 'asyncio_slave_connection'): 'all statements go to [database] connection',
+    ('database', 'backend'): 'statements go through SQLAlchemy',
+    ('database', 'sqlite_synchronous'): 'SQLite stores each transaction durably',
+    ('database', 'synchronous_reader'): '[database] mysql_wsrep_sync_wait is for several nodes',
+    **dict.fromkeys([('database', name) for name in (
+        'max_retries', 'retry_interval', 'use_db_reconnect', 'db_max_retries', 'db_retry_interval',
+        'db_inc_retry_interval', 'db_max_retry_interval')],
+        'programs wait for the database, and requests for as long as their callers do'),
+    ('oslo_middleware', 'max_request_body_size'): '[DEFAULT] max_json_body_size is the longest body of a request',
+    ('oslo_middleware', 'http_basic_auth_user_file'): '[paste_deploy] flavor says how callers log in',
+}
+READ = {('healthcheck', 'disable_by_file_path')}        # of a group of UNREAD_GROUPS

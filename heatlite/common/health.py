@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from wsgiref.types import StartResponse, WSGIEnvironment
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
 
@@ -18,6 +19,7 @@ STOPPING = 'heatlite.stopping'          # in the environ: whether the server is 
 CACHE_SECONDS = 1.0                     # seconds that a result is cached
 
 _ALIVE = json.dumps({'detailed': False, 'reasons': []}).encode('ascii')         # the same body as Heat's
+_DISABLED = json.dumps({'detailed': False, 'reasons': ['DISABLED BY FILE']}).encode('ascii')
 _TYPE = 'application/json'
 
 OK, FAILED = 'ok', 'failed'
@@ -27,6 +29,23 @@ def live(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[by
     """Answers 200: this process is alive. Does not check its dependencies."""
     start_response('200 OK', [('Content-Type', _TYPE), ('Content-Length', str(len(_ALIVE)))])
     return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else _ALIVE]
+
+
+class DisabledByFile:
+    """Answers 503 in place of `inner` while a file exists, so that a balancer sends no further requests here.
+
+    The option is that of oslo.middleware, [healthcheck] disable_by_file_path; so is the reason.
+    """
+
+    def __init__(self, inner: WSGIApplication, path: str) -> None:
+        self._inner = inner
+        self._path = path
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if not os.path.exists(self._path):
+            return self._inner(environ, start_response)
+        start_response('503 Service Unavailable', [('Content-Type', _TYPE), ('Content-Length', str(len(_DISABLED)))])
+        return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else _DISABLED]
 
 
 class Readiness:

@@ -46,7 +46,7 @@ LIMITS: list[Opt] = [
            help='Most steps (of about a microsecond) of one evaluation.'),
     IntOpt('max_matching_time', default=USUAL.max_matching_time, min=1,
            help='Most milliseconds that regular expressions which are not proved cheap may take in one evaluation.'),
-    IntOpt('template_fetch_timeout', default=60, min=1,
+    FloatOpt('template_fetch_timeout', default=60.0, min=0.0,
            help='Seconds in which a template that is given as a URL must have arrived, redirects included.'),
     ListOpt('template_fetch_deny', default=FETCH_DENY,
             help='Addresses, networks and hosts (files.example.com, *.example.com) from which no template is fetched. '
@@ -90,7 +90,7 @@ BEHAVIOUR: list[Opt] = [
     IntOpt('stack_set_patience', default=300, min=0,
            help='Seconds that a member of a stack set waits for the orchestration service of its region to answer, '
                 'before the member fails.'),
-    IntOpt('client_retry_limit', default=2, min=0, deprecated_for_removal=True,
+    IntOpt('client_retry_limit', default=2, deprecated_for_removal=True,
            deprecated_reason='Accepted for existing files and without effect: a request that a service did not begin, '
                              'or that may be repeated, is sent again four times.',
            help='Without effect.'),
@@ -127,7 +127,7 @@ BEHAVIOUR: list[Opt] = [
            help='How servers report the result of a deployment unless the template says.'),
     StrOpt('default_user_data_format', default='HEAT_CFNTOOLS', choices=['HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG'],
            help='Format of the user data of servers unless the template says.'),
-    IntOpt('metadata_put_timeout', default=60, min=0, deprecated_for_removal=True,
+    FloatOpt('metadata_put_timeout', default=60.0, min=0.0, deprecated_for_removal=True,
            deprecated_reason='Accepted for existing files and without effect: metadata are put to object storage as '
                              'any other request to it, see [clients] timeout.',
            help='Without effect.'),
@@ -143,7 +143,8 @@ IDENTITY: list[Opt] = [
     BoolOpt('allow_trusts_redelegation', default=False, help='Let stored trusts be delegated further.'),
     ListOpt('trusts_delegated_roles', default=[], help='Roles a trust delegates; empty: all of the user.'),
     StrOpt('heat_stack_user_role', default='heat_stack_user', help='Role of users that live inside stacks.'),
-    StrOpt('stack_user_domain_id', help='Domain of users that live inside stacks.'),
+    StrOpt('stack_user_domain_id', deprecated_name='stack_user_domain',
+           help='Domain of users that live inside stacks.'),
     StrOpt('stack_user_domain_name', help='The same by name, used when no id is set.'),
     StrOpt('stack_domain_admin', help='A user who may manage users and projects of that domain.'),
     StrOpt('stack_domain_admin_password', secret=True, help='Password of that user.'),
@@ -171,6 +172,9 @@ PLUGINS: list[Opt] = [
     ListOpt('plugin_dirs', default=_PLUGIN_DIRS, help='Folders with resource types of your own.'),
     StrOpt('environment_dir', default='/etc/heat/environment.d', help='Folder with environments for all stacks.'),
     StrOpt('template_dir', default='/etc/heat/templates', help='Folder with the templates those environments name.'),
+    StrOpt('max_nova_api_microversion', regex=r'2\.\d+$',
+           help='Newest microversion of Nova that is used, such as 2.60; unset: the newest that both sides know.'),
+    StrOpt('max_ironic_api_microversion', regex=r'1\.\d+$', help='The same of Ironic, such as 1.58.'),
     StrOpt('cloud_backend', default='heatlite.engine.clients.OpenStackClients',
            help='Class that makes the clients of other services.'),
 ]
@@ -182,7 +186,7 @@ SERVICE: list[Opt] = [
            help='Engine processes on this host; 0: one. One process serves many stacks at once, so more of them than '
                 'CPUs only take memory.'),
     IntOpt('periodic_interval', default=60, min=1, help='Seconds between two reports in the list of services.'),
-    IntOpt('engine_life_check_timeout', default=2, min=1, deprecated_for_removal=True,
+    IntOpt('engine_life_check_timeout', default=2, deprecated_for_removal=True,
            deprecated_reason='Accepted for existing files and without effect: leases tell who is alive.',
            help='Without effect.'),
 ]
@@ -372,12 +376,15 @@ YAQL: list[Opt] = [
 
 def _listener(port: int) -> list[Opt]:
     return [
-        HostAddressOpt('bind_host', default='127.0.0.1', help='Address to listen on.'),
-        PortOpt('bind_port', default=port, help='Port to listen on.'),
-        IntOpt('backlog', default=4096, min=1, help='Connections the system keeps waiting.'),
-        IntOpt('workers', default=0, min=0, help='Processes; 0 or 1: one, without a watching parent.'),
-        StrOpt('cert_file', help='Certificate; set it together with key_file to serve HTTPS.'),
-        StrOpt('key_file', help='Private key of the certificate.'),
+        HostAddressOpt('bind_host', default='127.0.0.1', deprecated_group='DEFAULT', help='Address to listen on.'),
+        PortOpt('bind_port', default=port, deprecated_group='DEFAULT', help='Port to listen on.'),
+        IntOpt('backlog', default=4096, min=1, deprecated_group='DEFAULT',
+               help='Connections the system keeps waiting.'),
+        IntOpt('workers', default=0, min=0, deprecated_group='DEFAULT',
+               help='Processes; 0 or 1: one, without a watching parent.'),
+        StrOpt('cert_file', deprecated_group='DEFAULT',
+               help='Certificate; set it together with key_file to serve HTTPS.'),
+        StrOpt('key_file', deprecated_group='DEFAULT', help='Private key of the certificate.'),
         IntOpt('max_header_line', default=USUAL_PEERS.header_line, min=1, help='Longest header line in bytes.'),
         IntOpt('tcp_keepidle', default=600, min=1, help='Seconds of silence before a connection is probed.'),
         IntOpt('client_socket_timeout', default=USUAL_PEERS.idle_seconds, min=0,
@@ -450,8 +457,10 @@ def _http_log_debug() -> Opt:
                    help='Without effect.')
 
 
+ENDPOINT_TYPES = ['publicURL', 'internalURL', 'adminURL', 'public', 'internal', 'admin']
 CLIENTS: list[Opt] = [
-    StrOpt('endpoint_type', default='publicURL', help='Which endpoint of the catalogue to use.'),
+    StrOpt('endpoint_type', default='publicURL', choices=ENDPOINT_TYPES,
+           help='Which endpoint of the catalogue to use.'),
     StrOpt('ca_file', help='Authorities to trust.'),
     StrOpt('cert_file', help='Client certificate.'),
     StrOpt('key_file', help='Its private key.'),
@@ -478,7 +487,8 @@ _OF_ONE_CLIENT: dict[str, list[Opt]] = {
 
 def _one_client(name: str) -> list[Opt]:
     """Return the options of [clients], without defaults: an unset option has the value of [clients]."""
-    inherited = [type(opt)(opt.name, help=opt.help) for opt in CLIENTS]
+    inherited = [StrOpt(opt.name, choices=ENDPOINT_TYPES, help=opt.help) if opt.name == 'endpoint_type' else
+                 type(opt)(opt.name, help=opt.help) for opt in CLIENTS]
     return [*inherited, *_OF_ONE_CLIENT.get(name, [])]
 
 

@@ -29,6 +29,7 @@ EXAMPLE_DATABASE = 'mysql+pymysql://USER:PASSWORD@HOST/NAME'
 EXAMPLE_BROKER = 'rabbit://USER:PASSWORD@HOST:5672/'
 BROKERS = ('rabbit', 'amqp', 'kombu', 'fake', 'kafka')
 TRUE = ('true', '1', 'on', 'yes')       # as oslo.config reads them
+FALSE = ('', 'false', '0', 'off', 'no', '<none>')        # to switch off what is not there needs no warning
 URLS = {('database', 'connection'): DATABASES, ('database', 'slave_connection'): DATABASES,
         (DEFAULT, 'transport_url'): BROKERS, ('oslo_messaging_notifications', 'transport_url'): BROKERS}
 # Options with the URL of a service, or with several, and an example of one.
@@ -43,9 +44,10 @@ HTTP_URLS = {
     ('clients_heat', 'url'): 'http://HOST:8004/v1/%(tenant_id)s', ('traces', 'endpoint'): 'http://HOST:4318/v1/traces',
     ('vault', 'vault_url'): 'http://HOST:8200', ('barbican', 'barbican_endpoint'): 'http://HOST:9311',
     ('barbican', 'auth_endpoint'): _KEYSTONE}
-# Switches of libraries -> what they need, and for what.
+# Switches of libraries -> what they need, the variable that is its default in the library, and for what.
 NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
-    ('oslo_concurrency', 'lock_path'), 'a folder in which the processes of a host lock the numbers of their queues')}
+    ('oslo_concurrency', 'lock_path'), 'OSLO_LOCK_PATH',
+    'a folder in which the processes of a host lock the numbers of their queues')}
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
 _PORT = re.compile(r'(?:\[[^]]*\]|[^:\[\]]*)(?::(\d{1,5}))?')        # after a host, or an IPv6 address in brackets
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
@@ -198,8 +200,9 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
                        f'{meant(whole, schemes)} (allowed: {", ".join(schemes)})')
     yield from _wrong_brokers(said)
     yield from _wrong_urls(said)
-    for key, (needed, purpose) in NEEDED.items():
-        if key in said and said[key].value.lower() in TRUE and needed not in said:
+    for key, (needed, variable, purpose) in NEEDED.items():
+        if key in said and said[key].value.lower() in TRUE and needed not in said and not any(
+                os.environ.get(name) for name in (variable, f'OS_{"__".join(needed)}'.upper())):
             place = said[key]
             yield f'{place.where}: [{place.group}] {place.name} needs [{needed[0]}] {needed[1]}: {purpose}'
 
@@ -312,10 +315,18 @@ def without_effect(conf: cfg.ConfigOpts) -> Iterator[str]:
     oslo.config reports a deprecated option when it is first read: that is before there is a log.
     """
     known = registered(conf)
+    named = set()                           # of a group that nothing reads, one line says so
     for place in stated(conf):
-        opt = known.get((place.group, place.name))
+        key = place.group, place.name
+        opt = known.get(key)
         if opt is not None and (opt.help or '').startswith(WITHOUT_EFFECT):
             yield f'{place.where}: [{place.group}] {place.name}: {opt.deprecated_reason}'
+        elif place.value.lower() not in FALSE and key not in foreign_options.READ and key not in named:
+            instead = foreign_options.UNREAD.get(key) or foreign_options.UNREAD_GROUPS.get(place.group)
+            if instead is not None and place.group not in named:
+                named.add(key if key in foreign_options.UNREAD else place.group)
+                yield (f'{place.where}: [{place.group}] {place.name}: Accepted for existing files and without effect: '
+                       f'{instead}.')
 
 
 def unknown(known: Mapping[str, set[str]], group: str, name: str) -> str:

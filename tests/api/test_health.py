@@ -30,10 +30,11 @@ class Broker:
         raise exception.BrokerUnavailable(reason='canary.example:5672: refused')
 
 
-def app(door, database, engine):
+def app(door, database, engine, conf=None):
+    conf = conf or in_process.options()
     if door == 'cfn':
-        return cfn.build(in_process.options(), database, engine, identity=in_process.Verified)
-    return in_process.build(database=database, engine=engine)
+        return cfn.build(conf, database, engine, identity=in_process.Verified)
+    return in_process.build(conf, database=database, engine=engine)
 
 
 @pytest.fixture
@@ -57,6 +58,21 @@ def test_a_process_that_answers_lives(door, accept):
     assert (answer.status_code, answer.content_type) == (200, 'application/json')
     assert answer.json == {'detailed': False, 'reasons': []}
     assert in_process.ask(app(door, None, None), 'HEAD', '/healthcheck', project=None).body == b''
+
+
+@pytest.mark.parametrize('door', ['rest', 'cfn'])
+@pytest.mark.parametrize('path', ['/healthcheck', '/readiness'])
+def test_a_file_takes_an_api_out_of_a_balancer(tmp_path, filled, door, path):
+    register(filled, 60.0)
+    file, conf = tmp_path / 'offline', tmp_path / 'heat.conf'
+    conf.write_text(f'[healthcheck]\ndisable_by_file_path = {file}\n')
+    made = app(door, filled, Broker(True), in_process.options([str(conf)]))
+    assert in_process.ask(made, 'GET', path, project=None).status_code == 200
+    file.touch()
+    answer = in_process.ask(made, 'GET', path, project=None)
+    assert (answer.status_code, answer.json['reasons']) == (503, ['DISABLED BY FILE'])
+    file.unlink()
+    assert in_process.ask(made, 'GET', path, project=None).status_code == 200
 
 
 @pytest.mark.parametrize('door', ['rest', 'cfn'])

@@ -138,14 +138,15 @@ def test_a_folder_that_cannot_be_made_is_one_line(place, tmp_path):
 
 def test_unknown_names_are_warnings_with_a_guess(tmp_path):
     _code, lines = run('heatlite-manage', tmp_path, (
-        f'[DEFAULT]\n{KEY}max_nova_api_microversion = 2.1\nlog_file_name = x\n[engine]\nlese_ttl = 3\n'
+        f'[DEFAULT]\n{KEY}enable_cloud_watch_lite = false\nlog_file_name = x\n[engine]\nlese_ttl = 3\n'
         '[trsutee]\nusername = x\n[profiler]\nenabled = x\n[keystone_authtoken]\nusername = x\n'
         '[a_plugin_of_ours]\nx = y\n'
         f'[database]\nconnection = sqlite:///{tmp_path}/x\n'))
     warnings = [line for line in lines if 'WARNING' in line]
-    assert len(warnings) == 3, lines
+    assert len(warnings) == 4, lines
     assert 'heatlite.conf:6: there is no option lese_ttl in [engine]; did you mean lease_ttl?' in warnings[1]
     assert 'there is no group [trsutee]; did you mean trustee?' in warnings[2]
+    assert 'heatlite.conf:10: [profiler] enabled: ' in warnings[3] and '[traces] endpoint' in warnings[3]
 
 
 def test_options_without_effect_are_named_in_the_log_file(tmp_path):

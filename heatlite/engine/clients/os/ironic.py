@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from oslo_config import cfg
+
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
@@ -25,10 +27,11 @@ class IronicClientPlugin(service.ServicePlugin[collection.Client]):
 
     @shared.MEMOIZE_EXTENSIONS
     def get_max_microversion(self) -> str:
-        """Return the newest both sides know."""
+        """Return the newest that both sides know and the operator allows."""
         newest = getattr(super().adapter().get_endpoint_data(), 'max_microversion', None) or (1, 1)
-        ours = tuple(int(part) for part in MICROVERSION.split('.'))
-        return '.'.join(str(part) for part in min(tuple(newest), ours))
+        ours = [tuple(int(part) for part in each.split('.'))
+                for each in (MICROVERSION, cfg.CONF.max_ironic_api_microversion) if each]
+        return '.'.join(str(part) for part in min(tuple(newest), *ours))
 
     def is_version_supported(self, version: str) -> bool:
         return tuple(int(part) for part in version.split('.')) <= tuple(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from keystoneauth1 import exceptions as keystone_exceptions
+from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -51,12 +52,16 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         newest = getattr(found, 'max_microversion', None)
         return '.'.join(str(part) for part in newest) if newest else NOVA_API_VERSION
 
+    def _usable(self) -> str:
+        """Return the newest microversion of the service that the operator allows."""
+        offered: str = self._offered()
+        return min(offered, cfg.CONF.max_nova_api_microversion or offered, key=_number)
+
     def get_max_microversion(self) -> str:
-        newest: str = min(self._offered(), NEWEST, key=_number)
-        return newest
+        return min(self._usable(), NEWEST, key=_number)
 
     def is_version_supported(self, version: str) -> bool:
-        return _number(version) <= _number(self._offered())
+        return _number(version) <= _number(self._usable())
 
     # --- errors -------------------------------------------------------------------------------------------
 
@@ -384,13 +389,21 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
     def interface_attach(self, server_id: str, port_id: str | None = None, net_id: str | None = None,
                          fip: str | None = None, security_groups: object = None, tag: str | None = None) -> bool:
         """`fip`: a fixed address; a port has its own. `security_groups`: ids, for the port that Nova makes."""
-        server = self.fetch_server(server_id)
-        if server is None:
-            return False
-        attached = self.client().servers.interface_attach(server_id, port_id, net_id, None if port_id else fip, tag)
-        if not port_id and security_groups:
-            self.clients.client('neutron').update_port(attached.port_id, {'port': {'security_groups': security_groups}})
-        return True
+        made = self.attached_port(server_id, port_id, net_id, fip, tag)
+        if made and not port_id and security_groups:
+            self.set_groups(made, security_groups)
+        return made is not None
+
+    def attached_port(self, server_id: str, port_id: str | None, net_id: str | None, fip: str | None,
+                      tag: str | None = None) -> str | None:
+        """As `interface_attach`, without groups. Return the id of the port; None: the server cannot be asked now."""
+        if self.fetch_server(server_id) is None:
+            return None
+        made = self.client().servers.interface_attach(server_id, port_id, net_id, None if port_id else fip, tag)
+        return str(made.port_id)
+
+    def set_groups(self, port_id: str, security_groups: object) -> None:
+        self.clients.client('neutron').update_port(port_id, {'port': {'security_groups': security_groups}})
 
     def _interfaces(self, server_id: str) -> list[str]:
         return [interface.port_id for interface in self.client().servers.interface_list(server_id)]
