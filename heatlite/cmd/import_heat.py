@@ -22,7 +22,7 @@ Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(COMMAND, help=_('Take over the stacks of a Heat 27.'))
+    command = commands.add_parser(COMMAND, help=_('Take over the stacks of a Heat.'))
     command.add_argument('--heat-config', metavar='FILE', type=Path, action='append', required=True, dest='heat_config',
                          help=_('The configuration of that Heat; several add up.'))
     command.add_argument('--project', metavar='ID', help=_('Only the stacks of one project.'))

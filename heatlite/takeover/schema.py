@@ -1,7 +1,8 @@
-"""The tables of a Heat 27 database that are read, with the columns that are used.
+"""The tables of a Heat's database that are read, with the columns that are used.
 
-Facts of the release: version 97b2a986f922 in `alembic_version`; times are UTC without microseconds; JSON columns hold
-JSON text; `resource` has no column for the type, which stands in the template the row was last applied with.
+Heat's releases from yoga (2022.1) to 2026.1 have them, but for OPTIONAL ones: what counts is what is there, not the
+version in `migrate_version` or `alembic_version`. Times are UTC without microseconds; JSON columns hold JSON text;
+`resource` has no column for the type, which stands in the template the row was last applied with.
 """
 
 from __future__ import annotations
@@ -12,9 +13,6 @@ from sqlalchemy.dialects import mysql
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
-VERSION = '97b2a986f922'
-EARLIER = frozenset({'c6214ca60943', 'd2db381e3324', '88be64598c0f'})      # versions of the releases before
-
 metadata = sa.MetaData()
 Id = sa.String(36)
 Name = sa.String(255)
@@ -24,8 +22,6 @@ Text = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
 def _table(name: str, *columns: sa.schema.SchemaItem) -> sa.Table:
     return sa.Table(name, metadata, *columns)
 
-
-alembic_version = _table('alembic_version', sa.Column('version_num', sa.String(32), primary_key=True))
 
 raw_template = _table(
     'raw_template',
@@ -193,22 +189,29 @@ service = _table(
     sa.Column('deleted_at', sa.DateTime))
 
 
-def check(tx: sa.Connection) -> None:
-    """Raise Error, which names what was found, unless the database is that of a Heat 27."""
+# Tables, and columns as TABLE.COLUMN, that releases before 2026.1 do not have.
+OPTIONAL = frozenset({'resource_snapshot', 'snapshot.action'})
+
+
+def check(tx: sa.Connection) -> frozenset[str]:
+    """Return which of OPTIONAL the database does not have. Raise Error, which names the first other table or columns
+    that it does not have."""
     there = sa.inspect(tx)
     tables = set(there.get_table_names())
-    if alembic_version.name not in tables:
-        raise exception.Error(_('This is not the database of a Heat 27: it has no table alembic_version.'))
-    found = tx.execute(sa.select(alembic_version.c.version_num)).scalars().first()
-    if found != VERSION:
-        release = _('an earlier release') if found in EARLIER else _('a release that is not known')
-        raise exception.Error(_('The tables have the version %(found)s, of %(release)s; only %(wanted)s, of Heat 27, '
-                                'can be read. Upgrade that Heat to 27 first.') % {
-                                    'found': found, 'release': release, 'wanted': VERSION})
+    absent = set()
     for table in metadata.sorted_tables:
         if table.name not in tables:
-            raise exception.Error(_('This is not the database of a Heat 27: it has no table %s.') % table.name)
-        missing = {column.name for column in table.columns} - {each['name'] for each in there.get_columns(table.name)}
-        if missing:
-            raise exception.Error(_('This is not the database of a Heat 27: the table %(table)s has no column '
-                                    '%(columns)s.') % {'table': table.name, 'columns': ', '.join(sorted(missing))})
+            _check_absent([table.name], _('the table %s') % table.name)
+            absent.add(table.name)
+            continue
+        known = {each['name'] for each in there.get_columns(table.name)}
+        missing = sorted(f'{table.name}.{column.name}' for column in table.columns if column.name not in known)
+        _check_absent(missing, ', '.join(missing))
+        absent.update(missing)
+    return frozenset(absent)
+
+
+def _check_absent(names: list[str], shown: str) -> None:
+    if not OPTIONAL.issuperset(names):
+        raise exception.Error(_('This is not the database of a Heat from 2022.1 (yoga) to 2026.1: it does not have '
+                                '%s.') % shown)

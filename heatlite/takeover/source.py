@@ -6,7 +6,7 @@ A slice is read in one read-only transaction that sees one state of the database
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
@@ -190,14 +190,15 @@ def sizes(tx: sa.Connection, found: Sequence[HeatTree]) -> dict[str, int]:
 
 # --- whole trees -------------------------------------------------------------------------------------------
 
-def filled(tx: sa.Connection, found: Sequence[HeatTree]) -> list[HeatTree]:
-    """Return the trees with all rows of their stacks. A dozen statements for all together."""
+def filled(tx: sa.Connection, found: Sequence[HeatTree], absent: Collection[str] = ()) -> list[HeatTree]:
+    """Return the trees with all rows of their stacks. A dozen statements for all together. `absent`: which of
+    `schema.OPTIONAL` the database does not have."""
     ids = [stack.id for tree in found for stack in tree.stacks]
     resources = _where(tx, rows.HeatResource, _select(rows.HeatResource, schema.resource), schema.resource.c.stack_id,
                        ids)
     events = _where(tx, rows.HeatEvent, _select(rows.HeatEvent, schema.event), schema.event.c.stack_id, ids)
-    snapshots = _where(tx, rows.HeatSnapshot, _select(rows.HeatSnapshot, schema.snapshot), schema.snapshot.c.stack_id,
-                       ids)
+    snapshots = _where(tx, rows.HeatSnapshot, _select(rows.HeatSnapshot, schema.snapshot, absent),
+                       schema.snapshot.c.stack_id, ids)
     templates = _by_id(tx, rows.RawTemplate, schema.raw_template, [
         *(number for tree in found for stack in tree.stacks
           for number in (stack.raw_template_id, stack.prev_raw_template_id)),
@@ -214,9 +215,9 @@ def filled(tx: sa.Connection, found: Sequence[HeatTree]) -> list[HeatTree]:
         'credentials': _by_id(tx, rows.UserCreds, schema.user_creds, [
             stack.user_creds_id for tree in found for stack in tree.stacks]),
         'tags': tags(tx, ids),
-        'saved': _grouped(_where(tx, rows.ResourceSnapshot, _select(rows.ResourceSnapshot, schema.resource_snapshot),
-                                 schema.resource_snapshot.c.snapshot_id, [each.id for each in snapshots]),
-                          'snapshot_id')}
+        'saved': {} if schema.resource_snapshot.name in absent else _grouped(
+            _where(tx, rows.ResourceSnapshot, _select(rows.ResourceSnapshot, schema.resource_snapshot),
+                   schema.resource_snapshot.c.snapshot_id, [each.id for each in snapshots]), 'snapshot_id')}
     by_stack = _grouped(sorted(resources, key=lambda each: each.id), 'stack_id')
     history = _grouped(sorted(events, key=lambda each: each.id), 'stack_id')
     kept = _grouped(snapshots, 'stack_id')
@@ -289,8 +290,9 @@ def secrets(tx: sa.Connection, limit: int) -> list[tuple[str, str]]:
 
 # --- statements --------------------------------------------------------------------------------------------
 
-def _select(cls: type, table: sa.Table) -> sa.Select[tuple[object, ...]]:
-    return sa.select(*(table.c[field.name] for field in fields(cls)))
+def _select(cls: type, table: sa.Table, absent: Collection[str] = ()) -> sa.Select[tuple[object, ...]]:
+    return sa.select(*(sa.null().label(field.name) if f'{table.name}.{field.name}' in absent else table.c[field.name]
+                       for field in fields(cls)))
 
 
 def _all(tx: sa.Connection, cls: type[T], query: sa.Select[tuple[object, ...]]) -> list[T]:

@@ -95,6 +95,7 @@ class Transfer:
         self._heat = heat
         self._source = heat.identity
         self._switches: set[tuple[str, str]] = set()
+        self._absent: frozenset[str] = frozenset()
         self._reader = HeatValueReader(key)
         self._database = database
         self._runtime = runtime
@@ -105,11 +106,11 @@ class Transfer:
         self.report = TransferReport()
 
     def run(self) -> TransferReport:
-        """Take all over. Raises Error for a database of another release, for one that has none of the stacks that were
-        taken over from it, and for a switch while engines of Heat live; InvalidEncryptionKey for another key;
+        """Take all over. Raises Error for a database that lacks what is read, for one that has none of the stacks that
+        were taken over from it, and for a switch while engines of Heat live; InvalidEncryptionKey for another key;
         DatabaseUnavailable."""
         with self._heat.reader() as tx:
-            schema.check(tx)
+            self._absent = schema.check(tx)
             self._try_key(source.secrets(tx, SAMPLES))
         with self._database.reader() as ours:
             self._switches = take_overs.switches(ours)
@@ -200,7 +201,7 @@ class Transfer:
             tags = source.tags(tx, [tree.root.id for tree in wanted]) if self._options.hidden_tags else {}
             wanted = [tree for tree in wanted if not self._is_hidden(tags.get(tree.root.id, ()))]
             for some in _portions(wanted, source.sizes(tx, wanted)):
-                for tree in source.filled(tx, some):
+                for tree in source.filled(tx, some, self._absent):
                     self._take(tree)
         return found[-1].id
 

@@ -35,7 +35,6 @@ class Heat:
         self.engine = sa.create_engine(url)
         schema.metadata.create_all(self.engine)
         self._numbers = itertools.count(1)
-        self.add(schema.alembic_version, version_num=schema.VERSION)
 
     def close(self):
         self.engine.dispose()

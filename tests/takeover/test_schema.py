@@ -1,12 +1,13 @@
-"""Databases that are none of a Heat 27 are refused, by name."""
+"""Databases of Heat from yoga on are read; others are refused, by what they lack."""
 
 import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
+from heatlite.db import snapshots
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
-from tests.takeover.heats import KEY
+from tests.takeover.heats import KEY, NOW, PROJECT
 
 
 def refused(heat):
@@ -19,27 +20,29 @@ def refused(heat):
     return str(error.value)
 
 
-def test_an_earlier_release(heat):
+def test_releases_before_2026(heat, ours, take):
+    """They have neither the data of resources in snapshots, nor actions of these."""
+    heat.word('s1')
+    heat.add(schema.snapshot, id='snap', stack_id='s1', name='first', tenant=PROJECT, status='COMPLETE', created_at=NOW,
+             data='{"resources": {"word": {"resource_data": {"backup": "1"}}}}')
+    schema.resource_snapshot.drop(heat.engine)
     with heat.engine.begin() as tx:
-        tx.execute(schema.alembic_version.update().values(version_num='c6214ca60943'))
-    assert 'c6214ca60943, of an earlier release' in refused(heat)
-    with heat.engine.begin() as tx:
-        tx.execute(schema.alembic_version.update().values(version_num='ffffffffffff'))
-    assert 'ffffffffffff, of a release that is not known' in refused(heat)
-
-
-def test_a_database_without_a_version(heat):
-    schema.alembic_version.drop(heat.engine)
-    assert 'no table alembic_version' in refused(heat)
+        tx.execute(sa.text('ALTER TABLE snapshot DROP COLUMN action'))
+    report = take()
+    assert (dict(report.trees), report.problems) == ({'taken over': 1}, [])
+    with ours.reader() as tx:
+        found = snapshots.show(tx, 'snap')
+    assert (found.action, found.status) == ('CREATE', 'COMPLETE')
+    assert found.data['resources'] == {'word': {'resource_data': {'backup': '1'}}}
 
 
 def test_a_missing_table_and_a_missing_column(heat):
-    schema.resource_snapshot.drop(heat.engine)
-    assert 'no table resource_snapshot' in refused(heat)
-    schema.resource_snapshot.create(heat.engine)
+    schema.stack_tag.drop(heat.engine)
+    assert 'does not have the table stack_tag' in refused(heat)
+    schema.stack_tag.create(heat.engine)
     with heat.engine.begin() as tx:
         tx.execute(sa.text('ALTER TABLE event DROP COLUMN rsrc_prop_data_id'))
-    assert 'event has no column rsrc_prop_data_id' in refused(heat)
+    assert 'does not have event.rsrc_prop_data_id' in refused(heat)
 
 
 def test_nothing_can_be_written(heat):
