@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from heatlite.common.invalid_options import InvalidOptions
 
@@ -42,21 +42,28 @@ def check(conf: ConfigOpts) -> None:
 
 
 def check_fits(conf: ConfigOpts, database: Database) -> None:
-    """End the process with one line if the stored secrets were sealed with another key.
+    """End the process with one line if the database is not that of a heatlite, or its secrets were sealed with another
+    key.
 
     It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
     """
     from heatlite.common import crypt, exception
-    from heatlite.db import sealing
+    from heatlite.db import sealing, sync
     try:
+        sync.check_owner(sync.version(database))
         sealing.check_keys(database, crypt.keyring(conf))
     except exception.InvalidEncryptionKey:
-        text = ('The option auth_encryption_key is not the key of this database: its secrets were sealed with another '
-                'one.')
-        LOG.error(text)
-        if conf.log_file or conf.log_dir or conf.use_journal:
-            print(text, file=sys.stderr)
-        os._exit(os.EX_CONFIG)                      # also from a thread, and before any work begins
+        _end(conf, 'The option auth_encryption_key is not the key of this database: its secrets were sealed with '
+                   'another one.')
+    except exception.Error as error:
+        _end(conf, str(error))
+
+
+def _end(conf: ConfigOpts, text: str) -> NoReturn:
+    LOG.error(text)
+    if conf.log_file or conf.log_dir or conf.use_journal:
+        print(text, file=sys.stderr)
+    os._exit(os.EX_CONFIG)                          # also from a thread, and before any work begins
 
 
 def watch(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:

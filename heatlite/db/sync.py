@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,15 +25,26 @@ NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_lock
 # How long a migration waits for a table that a transaction uses: seconds.
 SET_LOCK_TIMEOUT = {'mysql': 'SET SESSION lock_wait_timeout = 3', 'postgresql': "SET LOCAL lock_timeout = '3s'"}
 LOCK_WAIT_TIMEOUT = 1205                    # of MariaDB and MySQL, after that time
+_OUR_VERSION = re.compile(r'\d{4}')
+FORMER = 'that of migrate_version'       # a Heat before Antelope has no other table for its version
 VERSION_TABLE = sa.Table('alembic_version', sa.MetaData(), sa.Column('version_num', sa.String(32), primary_key=True))
 
 
 def version(database: Database) -> str | None:
-    """Return the revision of the schema; None for an empty database. Raises DatabaseUnavailable."""
+    """Return the revision of the schema; None for an empty database, FORMER for that of an old Heat. Raises
+    DatabaseUnavailable."""
     with database.reader() as tx:
-        if not sa.inspect(tx).has_table(VERSION_TABLE.name):
-            return None
+        inspector = sa.inspect(tx)
+        if not inspector.has_table(VERSION_TABLE.name):
+            return FORMER if inspector.has_table('migrate_version') else None
         return tx.execute(sa.select(VERSION_TABLE.c.version_num)).scalar()
+
+
+def check_owner(found: str | None) -> None:
+    """Raise Error if a version is none of heatlite's, which have four digits: the tables belong to something else."""
+    if found is not None and not _OUR_VERSION.fullmatch(found):
+        raise exception.Error(_('The database belongs to something else, such as Heat: the version of its tables is '
+                                '%s. Set [database] connection to a database of its own.') % found)
 
 
 def up(database: Database) -> str:
@@ -64,6 +76,7 @@ def upgrade(database: Database) -> None:
     config = Config()
     config.set_main_option('script_location', str(Path(__file__).with_name('migrations')))
     found = version(database)
+    check_owner(found)
     if found is not None and found > HEAD:
         raise exception.Error(_('The database cannot be upgraded: its version %s is of a newer release.') % found)
     missing = [each.revision for each in ScriptDirectory.from_config(config).iterate_revisions(HEAD, found or 'base')]
@@ -105,6 +118,7 @@ def check(database: Database) -> None:
     It supports newer schemas, too: those of the next two releases have all that it uses (docs/operators/upgrade.rst).
     """
     found = version(database)
+    check_owner(found)
     if found is None or found < HEAD:
         raise exception.Error(
             _('The database has version %(found)s, this release needs %(head)s: run heatlite-manage db_sync.')

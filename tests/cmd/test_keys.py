@@ -64,6 +64,19 @@ def database_of(folder, key):
     database.close()
 
 
+@pytest.mark.parametrize('module', SERVICES)
+def test_the_database_of_heat(tmp_path, module):
+    database = Database(f'sqlite:///{tmp_path}/heatlite.sqlite')
+    with database.writer() as tx:
+        sync.VERSION_TABLE.create(tx)
+        tx.execute(sync.VERSION_TABLE.insert().values(version_num='97b2a986f922'))
+    database.close()
+    code, lines = run(module, '--config-file', written(tmp_path, KEY), '--workers', '1')
+    assert code == os.EX_CONFIG
+    assert any('belongs to something else, such as Heat' in line for line in lines), lines
+    assert not any('Traceback' in line for line in lines)
+
+
 @pytest.mark.parametrize('workers', ['1', '2'])
 @pytest.mark.parametrize('module', SERVICES)
 def test_the_key_of_another_database(tmp_path, module, workers):

@@ -67,6 +67,18 @@ def test_a_newer_database_is_left_alone(make_database):
         sync.up(database)
 
 
+@pytest.mark.parametrize('version', ['97b2a986f922', 'c6214ca60943', '0018b', ''])
+def test_the_database_of_another_service_is_left_alone(make_database, version):
+    """Heat's versions are texts that compare as greater, or as less."""
+    database = make_database()
+    with database.writer() as tx:
+        sync.VERSION_TABLE.create(tx)
+        tx.execute(sync.VERSION_TABLE.insert().values(version_num=version))
+    for use in (sync.check, sync.up, sync.upgrade):
+        with pytest.raises(exception.Error, match='belongs to something else, such as Heat'):
+            use(database)
+
+
 def test_a_server_that_is_too_old_is_named(make_database, monkeypatch):
     database = make_database()
     monkeypatch.setattr(sync, 'NEEDED', sa.text('SELECT stack_id FROM lease FOR UPDATE SKIP WHAT'))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
     from oslo_messaging import TransportHost
 
+HEAT_TOPIC, HEAT_LISTENER = 'engine', 'heat-engine-listener'        # queues of Heat's engines, in the same exchange
+
 
 class BrokerConnection(Protocol):
     """A connection of kombu, as it is used here."""
@@ -218,6 +220,26 @@ def is_received(site: Site, topic: str, transport_url: str | None = None) -> Ite
         yield DoctorFinding(expected, _('%d messages wait, and nothing receives them.') % declared.message_count, fix)
 
 
+def shared(site: Site) -> Iterator[DoctorFinding]:
+    """Engines of Heat in the same virtual host receive from a queue of the same name, unless [engine] topic differs."""
+    from amqp import exceptions
+    if site.conf.engine.topic != HEAT_TOPIC:
+        return
+    host, virtual_host = first(site)
+    try:
+        with channel(site, host, virtual_host) as found:
+            consumers = found.queue_declare(HEAT_LISTENER, passive=True).consumer_count
+    except exceptions.NotFound:
+        return
+    if consumers:
+        yield DoctorFinding(
+            _('No engine of Heat receives from the queue "%s".') % HEAT_TOPIC,
+            _('Engines of Heat are in the virtual host "%s": both services would receive requests of the other one.')
+            % virtual_host,
+            _('Set [DEFAULT] transport_url to a virtual host of its own, or [engine] topic to another name, on all '
+              'hosts.'))
+
+
 # --- notifications ----------------------------------------------------------------------------------------
 
 def no_notifications(site: Site) -> str:
@@ -247,6 +269,8 @@ CHECKS = (
     Check('broker-rights', _('the user may make, write and read queues (with a temporary queue)'), rights,
           ('broker-login',), unused),
     Check('broker-queue', _('the queue of the engines has the configured type'), queue_matches, ('broker-rights',),
+          unused),
+    Check('broker-shared', _('no engine of Heat receives from the queue of the engines'), shared, ('broker-login',),
           unused),
     Check('broker-notifications', _('the bus for notifications accepts connections'), bus, unused=no_notifications),
     Check('running-queue', _('engines receive from their queue'), is_answered, ('broker-queue',), unused),

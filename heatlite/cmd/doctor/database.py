@@ -16,6 +16,7 @@ from heatlite.cmd.doctor.files import APIS
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
+from heatlite.common.settings import EXAMPLE_DATABASE
 from heatlite.common.wording import first_few
 from heatlite.db import sealing, sync, tables
 from heatlite.db.connection import CLOCKS, parsed_url
@@ -229,6 +230,13 @@ def schema(site: Site) -> Iterator[DoctorFinding]:
 def schema_of(database: Database) -> Iterator[DoctorFinding]:
     found = sync.version(database)
     if found == sync.HEAD:
+        return
+    try:
+        sync.check_owner(found)
+    except exception.Error as error:
+        yield DoctorFinding(_('The tables have version %s.') % sync.HEAD, str(error),
+                            _('Set [database] connection = %s, of a database that is empty or that of heatlite.')
+                            % EXAMPLE_DATABASE)
         return
     if found is not None and found > sync.HEAD:
         yield _newer(found, missing_columns(database))
