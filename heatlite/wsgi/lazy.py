@@ -1,6 +1,8 @@
-"""An application that is built at its first request, in the process that answers it.
+"""An application whose options are checked when its module is loaded, and that is built at its first request, in the
+process that answers it.
 
-Servers that fork after loading would otherwise share connections by accident.
+Servers that fork after loading would otherwise share connections by accident. A wrong option ends the server, or its
+worker, before it takes a request.
 """
 
 from __future__ import annotations
@@ -11,7 +13,11 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIEnvironment
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 _Application = Callable[[dict[str, object], Callable[..., object]], Iterable[bytes]]
 
@@ -38,20 +44,28 @@ def application(program: str, deploy: str) -> Lazy:
     """Return the application that `build(conf, database, engine_client)` of module `deploy` makes, with room for its
     frames: the threads of our own server have it already.
 
-    Options come from the file in HEATLITE_CONFIG, else from the default places of `program`.
+    Options come from the file in HEATLITE_CONFIG, else from the default places of `program`. Raises SystemExit with a
+    message of one line for invalid ones. Connects to nothing.
     """
-    return Lazy(partial(_build, program, deploy))
+    from heatlite.common import config, crypt, exception, key_manager
+    named = os.environ.get('HEATLITE_CONFIG')
+    conf = config.load([], program, default_files=[named] if named else None)
+    try:
+        if not key_manager.is_used(conf):   # else a connection is needed
+            crypt.check_keys(conf)
+    except exception.HeatException as error:
+        raise SystemExit(str(error)) from None
+    return Lazy(partial(_build, conf, program, deploy))
 
 
-def _build(program: str, deploy: str) -> _Application:
+def _build(conf: ConfigOpts, program: str, deploy: str) -> _Application:
     """Build the application. Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config, crypt, exception, frame_space, key_manager, messaging, tracing
+    from heatlite.cmd import keys
+    from heatlite.common import crypt, exception, frame_space, key_manager, messaging, runtime, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc import cells
     from heatlite.rpc.client import BrokerClient, EngineLife
-    named = os.environ.get('HEATLITE_CONFIG')
-    conf = config.load([], program, default_files=[named] if named else None)
     try:
         key_manager.load(conf)
         crypt.check_keys(conf)
@@ -61,6 +75,7 @@ def _build(program: str, deploy: str) -> _Application:
     atexit.register(tracing.stop)
     template_extensions.install()           # the API lists them
     database = Database.from_options(conf)
+    threading.Thread(target=keys.watch, args=(conf, database, runtime.current()), daemon=True).start()
     engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'), engine_lives=EngineLife(database))
     try:
         others = cells.clients(conf, f'{program}-wsgi')
