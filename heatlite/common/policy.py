@@ -30,7 +30,7 @@ STACK_USER = 'role:heat_stack_user and project_id:%(project_id)s'       # agents
 READER_OR_STACK_USER = f'({READER}) or ({STACK_USER})'
 MEMBER_OR_STACK_USER = f'({MEMBER}) or ({STACK_USER})'
 NOBODY = '!'
-FILE = 'policy.yaml'                        # unless [oslo_policy] policy_file names another
+FILE = policy_files.DEFAULT_FILE             # unless [oslo_policy] policy_file names another
 
 # The former rules, before secure RBAC; OR-ed in only with `[oslo_policy] enforce_new_defaults = false`.
 NOT_STACK_USER = 'rule:deny_stack_user'

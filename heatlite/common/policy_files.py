@@ -16,13 +16,20 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 Rule = str | Sequence[str | Sequence[str]]
+DEFAULT_FILE, FORMER_FILE = 'policy.yaml', 'policy.json'
 Stamp = tuple[int, int, int]            # of the state of a file: time of its change, size, inode
 
 
 def paths(conf: cfg.ConfigOpts) -> list[Path]:
     """Return the files that exist, in the order in which their rules replace those of former ones. Raises Error for a
-    folder that cannot be read."""
+    folder that cannot be read.
+
+    Without the default file, the one that was the default before is read, as oslo.policy did until its release 5: it
+    may reserve requests for some. JSON is read as YAML.
+    """
     named = conf.find_file(conf.oslo_policy.policy_file)
+    if named is None and conf.oslo_policy.policy_file == DEFAULT_FILE:
+        named = conf.find_file(FORMER_FILE)
     folders = [Path(conf.find_file(folder) or folder) for folder in conf.oslo_policy.policy_dirs]
     return [*([Path(named)] if named else []), *(file for folder in folders for file in _files_in(folder))]
 

@@ -11,7 +11,7 @@ from oslo_config import cfg
 from oslo_policy import opts as policy_options
 from oslo_policy import policy as oslo_policy
 
-from heatlite.common import exception, log_throttle, policy
+from heatlite.common import config, exception, log_throttle, policy
 from heatlite.common.context import RequestContext
 
 READ = {'stacks:index', 'stacks:show', 'events:index', 'resource:show', 'actions:check', 'build_info:build_info',
@@ -223,6 +223,20 @@ def test_a_file_whose_folder_is_gone_was_not_removed_on_purpose(tmp_path, monkey
     rules = make(tmp_path, policy_dirs=[str(folder)])
     folder.rename(tmp_path / 'elsewhere')
     assert not rules.allows(caller('reader'), 'stacks:index')
+
+
+@pytest.mark.parametrize('is_there, who', [(False, 'auditor'), (True, 'reader')])
+def test_the_file_that_was_the_default_before_is_read_without_the_present_one(tmp_path, is_there, who):
+    """oslo.policy did so until its release 5: the file may reserve requests for some."""
+    (tmp_path / 'heat.conf').touch()
+    (tmp_path / 'policy.json').write_text('{"stacks:index": "role:auditor"}')
+    if is_there:
+        (tmp_path / 'policy.yaml').write_text('"stacks:show": "role:auditor"')
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf(['--config-file', str(tmp_path / 'heat.conf')], default_config_dirs=[])
+    rules = policy.Policy(conf)
+    assert {role for role in ('auditor', 'reader') if rules.allows(caller(role), 'stacks:index')} == {who}
 
 
 def test_a_folder_that_cannot_be_read_leaves_all_rules(tmp_path, monkeypatch, caplog):
