@@ -7,6 +7,7 @@ from keystoneauth1 import exceptions
 from heatlite.common import exception, password_gen
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.clients.os.keystone.heat_keystoneclient import OutsideDomain
 
 
 class StackUser(resource.Resource):
@@ -102,12 +103,18 @@ class StackUser(resource.Resource):
     def _suspend_user(self) -> None:
         user_id = self._get_user_id()
         if user_id is not None and self.has_identity:
-            self.keystone().disable_stack_domain_user(user_id=user_id, project_id=self._project())
+            try:
+                self.keystone().disable_stack_domain_user(user_id=user_id, project_id=self._project())
+            except OutsideDomain:           # as in `_delete_user`
+                self.keystone().disable_stack_user(user_id)
 
     def _resume_user(self) -> None:
         user_id = self._get_user_id()
         if user_id is not None and self.has_identity:
-            self.keystone().enable_stack_domain_user(user_id=user_id, project_id=self._project())
+            try:
+                self.keystone().enable_stack_domain_user(user_id=user_id, project_id=self._project())
+            except OutsideDomain:
+                self.keystone().enable_stack_user(user_id)
 
     # --- its key pair -------------------------------------------------------------------------------------
 
@@ -126,8 +133,11 @@ class StackUser(resource.Resource):
         user_id, credential_id = self._get_user_id(), self.data().get('credential_id')
         if user_id is None or credential_id is None:
             return
-        self.keystone().delete_stack_domain_user_keypair(
-            user_id=user_id, project_id=self._project(), credential_id=credential_id)
+        try:
+            self.keystone().delete_stack_domain_user_keypair(
+                user_id=user_id, project_id=self._project(), credential_id=credential_id)
+        except OutsideDomain:
+            self.keystone().delete_ec2_keypair(credential_id)
         for key in ('access_key', 'secret_key', 'credential_id'):
             self.data_delete(key)
 

@@ -45,6 +45,10 @@ class AccessKey(NamedTuple):
     secret: str
 
 
+class OutsideDomain(ValueError):
+    """A user is not of the domain of users inside stacks, or not of the project of its stack there."""
+
+
 class KeystoneClient:
     """One for a request context. Errors are keystoneauth1's, AuthorizationFailure, Error."""
 
@@ -273,12 +277,12 @@ class KeystoneClient:
         return str(made.id)
 
     def _user_in_domain(self, user_id: str, project_id: str | None, action: str) -> IdentityClient:
-        """Return the client that may act on a user. Raises ValueError for a user of another domain or project."""
+        """Return the client that may act on a user. Raises OutsideDomain for one of another domain or project."""
         client = self.domain_admin_client
         user = client.users.get(user_id)
         if user.domain_id != self.stack_domain_id or getattr(user, 'default_project_id', None) != project_id:
-            raise ValueError(_('User %(user)s in invalid domain or project: %(action)s refused')
-                             % {'user': user_id, 'action': action})
+            raise OutsideDomain(_('User %(user)s in invalid domain or project: %(action)s refused')
+                                % {'user': user_id, 'action': action})
         return client
 
     def delete_stack_user(self, user_id: str) -> None:
