@@ -1,5 +1,7 @@
 """A file that was written for Heat has the same meaning here, or a line says what it does not have."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,34 @@ def test_a_group_without_effect_is_named_once(tmp_path, text, lines):
     file.write_text(text)
     conf = config.load(['--config-file', str(file)], 'test', cfg.ConfigOpts(), default_files=[], warn=False)
     assert len([*settings.unknown_names(conf), *settings.without_effect(conf)]) == lines
+
+
+@pytest.mark.parametrize('variable', [None, 'OSLO_LOCK_PATH', 'OS_OSLO_CONCURRENCY__LOCK_PATH'])
+def test_the_folder_for_locks_may_be_named_by_the_environment(tmp_path, monkeypatch, variable):
+    for name in ('OSLO_LOCK_PATH', 'OS_OSLO_CONCURRENCY__LOCK_PATH'):
+        monkeypatch.delenv(name, raising=False)
+    if variable is not None:
+        monkeypatch.setenv(variable, '/run/heatlite/locks')
+        assert read(tmp_path, 'oslo_messaging_rabbit', 'use_queue_manager', 'true')
+        return
+    with pytest.raises(SystemExit, match='lock_path'):
+        read(tmp_path, 'oslo_messaging_rabbit', 'use_queue_manager', 'true')
+
+
+THREADS = '''
+from oslo_config import cfg
+from heatlite.common import config, messaging
+conf = config.load(['--set', 'DEFAULT.transport_url=fake://', '--set', 'DEFAULT.{name}={given}'], 'x', default_files=[])
+messaging.transport(conf, 'x')
+print(conf.executor_thread_pool_size)
+'''
+
+
+@pytest.mark.parametrize('name, given, used', [
+    ('executor_thread_pool_size', 64, 1024), ('rpc_thread_pool_size', 64, 1024),
+    ('executor_thread_pool_size', 2048, 2048)])
+def test_threads_of_messages_are_enough_for_slots(name, given, used):
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-c', THREADS.format(name=name, given=given)], text=True,
+                          capture_output=True, check=True)
+    assert int(done.stdout) == used
+    assert ('threads are used' in done.stderr) is (given < used)

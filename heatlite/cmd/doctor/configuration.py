@@ -51,6 +51,8 @@ def _longest_plan(conf: ConfigOpts) -> float:
     return float(conf.plans.check_timeout) + (conf.plan_policies.timeout if conf.plan_policies.servers else 0.0)
 
 
+LEAST_POOL = 5                              # connections, of [database] max_pool_size
+
 Rule: TypeAlias = 'tuple[Callable[[ConfigOpts], bool], str, Callable[[ConfigOpts], str], str]'
 """(whether it is broken, what is expected, what was found, the fix)"""
 
@@ -84,6 +86,12 @@ RULES: tuple[Rule, ...] = (
     (lambda conf: conf.drift.interval and conf.drift.interval < 60,
      _('[drift] interval is at least a minute: each look asks the services about all objects.'),
      lambda conf: f'interval {conf.drift.interval:g}', _('Raise [drift] interval.')),
+    (lambda conf: not (conf.database.connection or 'sqlite').startswith('sqlite') and 0 < (
+        conf.database.max_pool_size or LEAST_POOL) < LEAST_POOL,
+     _('[database] max_pool_size is at least %d: a process keeps so many connections, and opening one takes longer '
+       'than a read.') % LEAST_POOL,
+     lambda conf: f'max_pool_size {conf.database.max_pool_size}',
+     _('Remove [database] max_pool_size, so that 20 are kept, or raise it.')),
 )
 
 
