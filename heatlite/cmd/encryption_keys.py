@@ -42,15 +42,22 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def _position(text: str) -> int:
-    return int(_between(int(text), 1, 1000))
+    return int(_between(_number(int, text), 1, 1000))
 
 
 def _batch(text: str) -> int:
-    return int(_between(int(text), 1, MOST_AT_ONCE))
+    return int(_between(_number(int, text), 1, MOST_AT_ONCE))
 
 
 def _seconds(text: str) -> float:
-    return _between(float(text), 0.0, LONGEST_PAUSE)
+    return _between(_number(float, text), 0.0, LONGEST_PAUSE)
+
+
+def _number(kind: type[int] | type[float], text: str) -> float:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(_("'%s' is no number") % text) from None
 
 
 def _between(number: float, least: float, most: float) -> float:

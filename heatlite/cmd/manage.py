@@ -27,6 +27,11 @@ from heatlite.engine.alarms.settings import AlarmSettings
 PROGRAM = 'heatlite-manage'
 UNITS = ('days', 'hours', 'minutes', 'seconds')
 OLDEST = datetime(1970, 1, 1)
+# Commands of heat-manage that scripts call at an upgrade -> why there is nothing to do.
+WITHOUT_WORK: Mapping[str, str] = {
+    'migrate_properties_data': _('Nothing to do: properties have one form here.'),
+    'migrate_convergence_1': _('Nothing to do: all stacks use convergence here.'),
+}
 
 
 @ends_with_its_reader
@@ -53,6 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return cells.run(conf, parts.database(conf), _print_table)
         if conf.command.name in restore.COMMANDS:
             return restore.run(conf, parts.database(conf), _print_table)
+        if conf.command.name in WITHOUT_WORK:
+            print(WITHOUT_WORK[conf.command.name])
+            return 0
         COMMANDS[conf.command.name](conf, parts.database(conf))
     except exception.HeatException as error:
         return _failed(str(error))
@@ -88,8 +96,9 @@ def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser])
                          help=_('list: all that were not stopped. clean: remove those that fell silent.'))
     purge = commands.add_parser('purge_deleted', help=_('Remove stacks that were deleted long ago.'))
     purge.add_argument('-g', '--granularity', choices=UNITS, default='days', help=_('Unit of the age.'))
-    purge.add_argument('-p', '--project_id', metavar='PROJECT', help=_('Only those of one project.'))
-    purge.add_argument('-b', '--batch_size', type=_natural, default=20, metavar='N', help=_('In one transaction.'))
+    purge.add_argument('-p', '--project_id', '--project-id', metavar='PROJECT', help=_('Only those of one project.'))
+    purge.add_argument('-b', '--batch_size', '--batch-size', type=_natural, default=20, metavar='N',
+                       help=_('In one transaction.'))
     purge.add_argument('age', nargs='?', type=_natural, default=90, help=_('Keep what was deleted since. Default 90.'))
     reset = commands.add_parser('reset_stack_status', help=_('Turn what is IN_PROGRESS in a stack to FAILED.'))
     reset.add_argument('-y', '--yes', action='store_true', help=_('Do not ask.'))
@@ -101,6 +110,10 @@ def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         'encrypt: as encrypt_parameters_and_properties does with what is new. decrypt: as without it.'))
     secrets.add_argument('previous_encryption_key', nargs='?', help=_(
         'The key before, if auth_encryption_key is a new one.'))
+    secrets.add_argument('--verbose-update-params', action='store_true', help=_('Without effect, for scripts of Heat.'))
+    for name in WITHOUT_WORK:
+        nothing = commands.add_parser(name, description=_('Does nothing, for scripts of Heat.'))    # not in the list
+        nothing.add_argument('ignored', nargs='*', help=_('Without effect.'))
     encryption_keys.add_command(commands)
     restore.add_commands(commands)
     import_heat.add_command(commands)
@@ -111,10 +124,9 @@ def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _natural(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(_("'%s' is no number from 0") % text)
+    return int(text)
 
 
 # --- commands ----------------------------------------------------------------------------------------------

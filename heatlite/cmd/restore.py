@@ -39,7 +39,10 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _time(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(_("'%s' is no time such as 2030-01-31T12:00:00") % text) from None
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo is not None else found
 
 

@@ -211,3 +211,22 @@ def test_wrong_usage(capsys):
     assert manage.main(['no_such_command']) == 2
     assert manage.main(['--help']) == 0
     assert 'purge_deleted' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('arguments', [
+    ('purge_deleted', '--project-id', 'p', '--batch-size', '5', '30'), ('purge_deleted', '--project_id', 'p'),
+    ('migrate_properties_data',), ('migrate_convergence_1', 's1', 's2'),
+    ('--set', f'DEFAULT.auth_encryption_key={"k" * 32}', 'update_params', 'encrypt', '--verbose-update-params')])
+def test_what_scripts_give_to_heat_manage(run, arguments):
+    code, said, error = run(*arguments)
+    assert (code, error, bool(said)) == (0, '', True)
+
+
+@pytest.mark.parametrize('arguments, words', [
+    (('purge_deleted', 'much'), "argument age: 'much' is no number from 0"),
+    (('purge_deleted', '-b', '-1'), "'-1' is no number from 0"),
+    (('encryption_keys', 'reencrypt', '--pause', 'long'), "'long' is no number"),
+    (('restored', '--taken-at', 'noon'), "'noon' is no time")])
+def test_a_value_that_is_wrong_is_named(run, arguments, words):
+    code, _said, error = run(*arguments)
+    assert (code, words in error) == (2, True), error
