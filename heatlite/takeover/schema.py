@@ -1,6 +1,6 @@
 """The tables of a Heat's database that are read, with the columns that are used.
 
-Heat's releases from yoga (2022.1) to 2026.1 have them, but for OPTIONAL ones: what counts is what is there, not the
+Heat's releases from yoga to 2026.1 have them, but for OPTIONAL ones: what counts is what is there, not the
 version in `migrate_version` or `alembic_version`. Times are UTC without microseconds; JSON columns hold JSON text;
 `resource` has no column for the type, which stands in the template the row was last applied with.
 """
