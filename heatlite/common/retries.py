@@ -47,6 +47,8 @@ START = RetryPolicy('start', tenacity.wait_fixed(2.0))
 CONNECTION = RetryPolicy('service', tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
 # A migration that waits for a table: others get it in between. A backup may hold it for minutes.
 MIGRATION = RetryPolicy('migration', tenacity.wait_fixed(2.0), tenacity.stop_after_attempt(120))
+# Events of one stack that are to be sent: nothing else waits for their thread, but the end of the stack's lease.
+EVENTS = RetryPolicy('events', tenacity.wait_fixed(1.0), tenacity.stop_after_attempt(5))
 # A message that no engine takes.
 ENGINE = RetryPolicy('message', tenacity.wait_fixed(0.25))
 # A change of a project that is being moved to another cell.

@@ -53,7 +53,13 @@ class Runtime(Protocol):
 
     def sleep(self, seconds: float) -> None: ...
 
-    def spawn(self, function: Callable[..., object], *args: object) -> Thread: ...
+    def spawn(self, function: Callable[..., object], *args: object) -> Thread:
+        """Run `function(*args)` in a new thread. An error that it lets out is logged, and ends that thread only."""
+
+    def spawn_essential(self, what: str, function: Callable[[], object]) -> Thread:
+        """Run `function` in a new thread without which the process is of no use. It survives the errors of single
+        items; an error that it lets out ends the process, as a crash: another one goes on. `what`: names the thread in
+        the log."""
 
     def spawn_os_thread(self, function: Callable[[], object]) -> None:
         """Run `function` in an OS thread that busy green threads do not block.

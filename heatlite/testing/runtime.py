@@ -270,6 +270,18 @@ class SimulatedRuntime:
         self.universe.schedule(thread)
         return thread
 
+    def spawn_essential(self, what: str, function: Callable[[], object]) -> SimThread:
+        """As `spawn`. An error that `function` lets out ends the simulation: the process would end again and again."""
+        def run() -> None:
+            try:
+                function()
+            except Exception as error:
+                self.universe.failure = error
+
+        thread = self.spawn(run)
+        thread.function = function                  # what it does, for those that count by it
+        return thread
+
     def spawn_os_thread(self, function: Callable[[], object]) -> None:
         self.spawn(function)
 

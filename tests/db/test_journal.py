@@ -10,7 +10,7 @@ from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import resources, stacks
 from heatlite.engine.durability.journal import EACH, Journal, NotStored
 from heatlite.planning.states import Action, Status
-from tests.db.rows import change, engine, finished, leased, stack, state
+from tests.db.rows import change, engine, event, finished, leased, stack, state
 
 
 class Threads(GreenRuntime):
@@ -172,3 +172,33 @@ def test_a_change_of_another_tree_waits_for_few_of_a_large_one(db):
     assert left == [(None, 3 * EACH + 1)]
     with db.reader() as tx:
         assert len(resources.light(tx, 'large')) == 5 * EACH
+
+
+def test_an_error_of_what_follows_keeps_nothing_else_back(db):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'), stack('s2'))
+    refused = []
+
+    def fail(why_not):
+        raise KeyError(why_not)
+
+    journal = Journal(Threads(), db, largest=100, refused=lambda *found: refused.append(found))
+    journal.submit(change('s1', row=state(1, action=Action.CREATE, status=Status.COMPLETE)), fail)
+    journal.write(change('s2', row=state(1, action=Action.CREATE, status=Status.COMPLETE)))
+    journal.write(change('s2', row=state(2, action=Action.CREATE, status=Status.COMPLETE)))
+    (stack_id, error), = refused                    # its runner is stopped: what followed is not done
+    assert (stack_id, type(error)) == ('s1', KeyError)
+
+
+def test_an_error_of_a_reader_of_events_keeps_nothing_else_back(db):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'))
+
+    def fail(stack_id):
+        raise KeyError(stack_id)
+
+    journal = Journal(Threads(), db, largest=100, noted=fail)
+    journal.write(change('s1', events=(event('u1'),)))
+    journal.write(change('s1', events=(event('u2'),)))

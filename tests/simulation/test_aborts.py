@@ -3,7 +3,8 @@
 import pytest
 
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, done
+from tests.simulation import cloud as clouds
+from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_crashes import template, thing
 
 TARGET = template({f'r{number}': thing() for number in range(6)})
@@ -21,3 +22,27 @@ def test_a_delete_right_after_a_create(first):
             if cluster.cloud.objects:
                 left[seed] = sorted(cluster.cloud.objects)
     assert left == {}
+
+
+class Delegating(clouds.Thing):
+    """Asks its service for what it does not have itself, and the service does not answer."""
+
+    def check_create_complete(self, handle):
+        return False
+
+    def __getattr__(self, name):
+        if name.startswith('handle_') and name.endswith('_cancel'):
+            raise ConnectionError(name)
+        raise AttributeError(name)
+
+
+def test_a_type_that_cannot_say_whether_it_has_a_handler_is_aborted_all_the_same(caplog):
+    with Cluster(engines=1) as cluster:
+        (_runtime, service), = cluster.engines
+        service.registry.register('Sim::Delegating', Delegating)
+        stack_id = cluster.create('s', template({'r': {'type': 'Sim::Delegating'}}))
+        wait(cluster, 5.0)
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert cluster.cloud.objects == {}
+    assert 'Traceback' not in caplog.text           # its runner goes on

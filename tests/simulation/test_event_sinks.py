@@ -12,6 +12,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.db import events
+from heatlite.db.tables import event
 from heatlite.engine.notify import event_sinks
 from heatlite.engine.notify.event_sinks import MOST_FAILURES, PAUSE
 from heatlite.engine.notify.idle_outlets import AT_ONCE, IdleOutlets
@@ -321,3 +322,16 @@ def test_the_timeout_of_an_action_that_has_ended_does_not_matter(action, sink):
         row = cluster.settle(stack_id)
         assert (row.action, row.status) == (action.upper(), 'COMPLETE'), row.reason
         assert len(cluster.cloud.objects) == 2
+
+
+def test_events_whose_properties_cannot_be_read_are_sent_without_them():
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', TWO, NOTES)
+        assert cluster.universe.run(lambda: len(DELIVERED) >= 2, limit=100)
+        with cluster.database.writer() as tx:       # the events after them have the same properties
+            tx.execute(event.update().where(event.c.resource_id.is_not(None)).values(properties='{'))
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert everything_is_delivered(cluster, stack_id)
+        other = cluster.create('other', TWO, NOTES)
+        cluster.settle(other)
+        assert everything_is_delivered(cluster, other)

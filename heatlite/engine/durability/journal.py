@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import ParamSpec
 
 from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
@@ -19,7 +21,7 @@ from heatlite.db.errors import Contention, TakesNoWrites
 from heatlite.planning.states import Change, Status
 
 LOG = logging.getLogger(__name__)
-
+P = ParamSpec('P')
 
 ROOM = 2                        # transactions: changes that may be pending when a stack goes on to submit many
 EACH = 20                       # changes in a transaction for each tree while several have some, about 5 ms on MariaDB
@@ -63,7 +65,8 @@ class Journal:
                  noted: Callable[[str], None] = lambda stack_id: None,
                  owners: Callable[[str], tuple[str, str]] = lambda stack_id: NO_OWNERS) -> None:
         """`largest`: the most changes in one transaction; `refused(stack, error)`: called for a change that cannot be
-        stored; `noted(stack)`: called when events of a stack were stored. Both run in the journal's thread.
+        stored; `noted(stack)`: called when events of a stack were stored. Both run in the journal's thread, as the
+        `then` of `submit`: an error of one is logged, and `refused` is called with it.
         `owners(stack)`: its project and its root stack, which take turns, as do the stacks of a tree."""
         self._largest = largest
         self._runtime = runtime
@@ -79,7 +82,7 @@ class Journal:
         self._refused = refused
         self._noted = noted
         self._gaps: dict[str, int] = {}             # stack -> epoch, while a change of it is missing
-        self._thread = runtime.spawn(self._run)
+        self._thread = runtime.spawn_essential('The journal', self._run)
 
     def __len__(self) -> int:
         """The number of changes that are not being written yet."""
@@ -176,15 +179,24 @@ class Journal:
         metrics.journal_seconds.observe(self._runtime.monotonic() - began)
         for change, then in batch:
             if change.events:
-                self._noted(change.stack_id)
+                self._call(change.stack_id, self._noted, change.stack_id)
             if then is None:
                 continue
             if written.is_refused(change):
-                then(LeaseLost(change.stack_id))
+                self._call(change.stack_id, then, LeaseLost(change.stack_id))
             elif change.stack is not None and change.stack_id in written.superseded:
-                then(Superseded(change.stack_id))
+                self._call(change.stack_id, then, Superseded(change.stack_id))
             else:
-                then(None)
+                self._call(change.stack_id, then, None)
+
+    def _call(self, stack_id: str, callback: Callable[P, None], *arguments: P.args, **named: P.kwargs) -> None:
+        """Make a call to another part of the engine. Its error stops the runner of that stack, and no other."""
+        try:
+            callback(*arguments, **named)
+        except Exception as error:
+            LOG.exception('What follows from a change of stack %s has failed', stack_id)
+            with suppress(Exception):               # all that is left to do is done
+                self._refused(stack_id, error)
 
     def _without_untrue(self, batch: Sequence[tuple[Change, Then | None]]) -> list[tuple[Change, Then | None]]:
         """Refuse the changes that set a stack to COMPLETE although an earlier change of it is missing, until the stack
@@ -196,7 +208,7 @@ class Journal:
                 del self._gaps[stack_id]
             elif epoch is not None and change.stack is not None and change.stack.status is Status.COMPLETE:
                 if then is not None:
-                    then(NotStored(stack_id, MISSING))
+                    self._call(stack_id, then, NotStored(stack_id, MISSING))
                 continue
             found.append((change, then))
         return found
@@ -214,8 +226,8 @@ class Journal:
         change, then = batch[0]
         self._gaps[change.stack_id] = change.epoch
         if then is not None:
-            then(NotStored(change.stack_id, error))
-        self._refused(change.stack_id, error)
+            self._call(change.stack_id, then, NotStored(change.stack_id, error))
+        self._call(change.stack_id, self._refused, change.stack_id, error)
 
     def _write(self, batch: list[Change], is_part: bool) -> changes.Written:
         """Write a batch, retrying while the database is unavailable. The lease, not this loop, decides whether the

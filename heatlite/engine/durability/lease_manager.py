@@ -122,7 +122,8 @@ class LeaseManager:
             self._is_hindered = False
         except exception.DatabaseUnavailable as error:
             LOG.warning('This engine is not registered yet, and will be once the database answers: %s', error)
-        self._threads = [self._runtime.spawn(self._turn), self._runtime.spawn(self._sweep)]
+        self._threads = [self._runtime.spawn_essential('The watch over progress', self._turn),
+                         self._runtime.spawn_essential('The sweep', self._sweep)]
         # An OS thread: a busy engine, or one on a busy machine, must not lose its stacks by late renewals.
         self._runtime.spawn_os_thread(lambda: self._heartbeat(database))
 

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from heatlite.common import log_throttle, turns
+from heatlite.common import defects, log_throttle, retries, turns
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_EVENT_SINKS
@@ -185,13 +185,21 @@ class Outlet:
             leaves = self.leaves            # read before the last query
             if leaves and not self.is_behind:
                 return
-            while self._tell():
-                continue
+            self._tell_all()
             if leaves and not self._bell.is_set():
                 return
             if not self._bell.is_set():     # else there may be more by now
                 self.is_behind = False
                 self._sent()
+
+    def _tell_all(self) -> None:
+        """Send all events. Those that cannot be read are tried again, and left for the next wake-up in the end: nothing
+        waits for them any longer."""
+        try:
+            while retries.call(self._tell, retries.EVENTS, Exception, sleep=self._runtime.sleep):
+                continue
+        except Exception as error:
+            defects.log(LOG, error, 'Events of stack %s were not sent', self.leased.id)
 
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""

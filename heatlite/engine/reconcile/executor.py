@@ -5,6 +5,7 @@ Runs in the threads of the pool. Makes no decisions: planning decides what follo
 
 from __future__ import annotations
 
+import inspect
 import json
 import logging
 from collections.abc import Callable
@@ -270,14 +271,14 @@ class StepExecutor(StepInspector):
         work = self.contexts.get(step)
         if work is None or work.resource is None or row.action not in CANCELLED:
             return None
-        handler = getattr(work.resource, f'handle_{row.action.lower()}_cancel', None)
-        if not callable(handler):
+        resource, name = work.resource, f'handle_{row.action.lower()}_cancel'
+        if inspect.getattr_static(resource, name, None) is None:     # runs no code of the type: any thread may ask
             return None
         handle = work.handle if work.handle is not NO_HANDLE else None
 
         def cancel() -> None:
             try:
-                handler(handle)
+                getattr(resource, name)(handle)
             except exception.DatabaseUnavailable:
                 raise
             except Exception as error:
