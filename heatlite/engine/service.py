@@ -109,7 +109,7 @@ class EngineService:
         executors = Executors(core, driving, self._notify, self._for_stacks)
         self.reader = StackReader(core, self.runners, executors)
         definitions = AcceptedDefinitions()
-        timeouts = Timeouts(core.runtime, self._timers, self.runners, settings.action_timeout)
+        timeouts = Timeouts(core.runtime, self._timers, settings.action_timeout)
         clean_up = CleanUp(core, self._recorder, self._for_stacks, settings.events)
         reporter = StackReporter(core.runtime, self._notify, self._plugins, self.runners)
         lifecycle = StackLifecycle(core, driving, definitions, timeouts, clean_up, self._recorder, reporter,

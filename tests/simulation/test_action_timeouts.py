@@ -5,7 +5,8 @@ import pytest
 from heatlite.common import exception
 from heatlite.rpc import messages
 from tests.simulation.cloud import Thing
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, wait
+from tests.simulation.test_signals import signal
 
 TOO_LONG = 'The current update policy will result in stack update timeout.'
 
@@ -56,3 +57,22 @@ def test_a_preview_uses_the_option_of_its_engine():
         done(cluster, stack_id, 'CREATE')
         cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=observed('b')))
         assert set(seen) == {25}
+
+
+def test_actions_that_have_ended_leave_no_timer():
+    with Cluster(engines=1, interleaved=False) as cluster:
+        (_runtime, service), = cluster.engines
+        stack_id = cluster.create('s', numbered(0))
+        for number in range(1, 31):
+            cluster.update(stack_id, numbered(number))
+            cluster.settle(stack_id)
+            signal(cluster, stack_id, 'r', {'word': str(number)})
+        cluster.settle(stack_id)
+        wait(cluster, 5.0)
+        assert len(cluster.cloud.heard) == 30
+        assert len(service._timers) < 5
+
+
+def numbered(number):
+    return {'heat_template_version': '2018-08-31', 'resources': {
+        'r': {'type': 'Sim::Thing', 'properties': {'value': str(number)}}}}

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages, turns
 from heatlite.engine.durability.journal import LeaseLost, NotStored
+from heatlite.engine.durability.timers import Timer
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
@@ -77,6 +78,7 @@ class Runner:
         self._inspected = 0
         self._has_ended = False
         self._is_woken = False                      # its inbox has a wake-up that has not begun
+        self._timer: Timer | None = None            # of the timeout of its action
         self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way
         self.is_idle = False                        # no action is in progress: it only handles signals
         self.signal_dispatcher = SignalDispatcher(core, driving, leased, self)
@@ -101,6 +103,17 @@ class Runner:
     def poll_now(self, name: str) -> None:
         """Run the waiting checks of that resource now, not at the next interval."""
         self._calls.poll_now(name)
+
+    def limit(self, timer: Timer) -> None:
+        """Take `timer`, which ends the present action, in place of that of an earlier action."""
+        self._end_timer()
+        self._timer = timer
+        if self._has_ended:
+            self._end_timer()
+
+    def _end_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
     def fenced(self, work: Callable[[], T]) -> T:
         """Return `work()`, whose requests are sent only while the lease is valid. Raises LeaseLost."""
@@ -152,6 +165,7 @@ class Runner:
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)
         finally:
             self._inbox.is_stopped = self._has_ended = True
+            self._end_timer()
             self._calls.withdraw()
             self._note_idle()
             self._end(self, self._inbox.defect)

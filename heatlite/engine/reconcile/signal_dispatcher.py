@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +30,7 @@ from heatlite.db.errors import TakesNoWrites
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import LeaseLost, NotStored
+from heatlite.engine.durability.timers import Timer
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.driving_parts import DrivingParts
@@ -111,7 +111,7 @@ class SignalDispatcher:
         self._known: set[int] = set()
         self._neighbours = _Neighbours(leased.definition)
         self._threads: dict[SignalWork, Thread] = {}              # under way
-        self._is_watching = False                           # a timer is set for the next look at calls that hang
+        self._watch_timer: Timer | None = None      # for the next look at calls that hang
 
     @property
     def is_busy(self) -> bool:
@@ -135,6 +135,7 @@ class SignalDispatcher:
     def give_up(self) -> None:
         """End the handlers under way: their runner has ended, and they do not return. Their signals are pending."""
         threads, self._threads = self._threads, {}
+        self._end_watch()
         for thread in threads.values():
             LOG.warning('The handler of a signal in stack %s did not return and is given up', self._leased.id)
             thread.kill()
@@ -188,6 +189,7 @@ class SignalDispatcher:
             self._runner.stop(error)
         finally:
             if self._threads.pop(work, None) is not None:       # else it was given up
+                self._end_watch()
                 self._runner.finish_if_idle()
 
     def _until_available(self, work: Callable[[], None]) -> None:
@@ -294,21 +296,19 @@ class SignalDispatcher:
     def _watch(self) -> None:
         """Look for calls that hang when the first one may do so. One timer, however many signals there are."""
         called = [work.called_at for work in self._threads if work.called_at is not None]
-        if self._is_watching or not called:
-            return
-        self._is_watching = True
-        known = weakref.ref(self)                   # most stacks are left long before
+        if self._watch_timer is None and called:
+            self._watch_timer = self._timers.after(
+                max(min(called) + self._seconds - self._runtime.monotonic(), LEAST_PAUSE), self.end_hanging)
 
-        def due() -> None:
-            found = known()
-            if found is not None:
-                found.end_hanging()
-
-        self._timers.after(max(min(called) + self._seconds - self._runtime.monotonic(), LEAST_PAUSE), due)
+    def _end_watch(self) -> None:
+        """Do not look again, if no thread is left."""
+        if self._watch_timer is not None and not self._threads:
+            self._watch_timer.cancel()
+            self._watch_timer = None
 
     def end_hanging(self) -> None:
         """End the threads whose code of types has not returned in time."""
-        self._is_watching = False
+        self._watch_timer = None
         late = self._runtime.monotonic() - self._seconds
         for work, thread in list(self._threads.items()):
             if work.called_at is not None and work.called_at <= late:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.runner import Runner
-from heatlite.engine.reconcile.runners import Runners
 from heatlite.planning import commands
 from heatlite.planning.states import Status
 from heatlite.planning.timeouts import action_seconds
 
 
 class Timeouts:
-    """Starts a timer for each action, in threads of runners and of loading; the runner handles what is due."""
+    """Starts a timer for each action, in threads of runners and of loading; the runner handles what is due. It has one
+    timer, for its present action, and cancels it at its end."""
 
-    def __init__(self, runtime: Runtime, timers: Timers, runners: Runners, default: int) -> None:
+    def __init__(self, runtime: Runtime, timers: Timers, default: int) -> None:
         """`default`: seconds, for stacks without a timeout of their own."""
         self._runtime = runtime
         self._timers = timers
-        self._runners = runners
         self._default = default
 
     def watch(self, runner: Runner, started: datetime | None = None) -> None:
@@ -31,14 +29,8 @@ class Timeouts:
         length = timedelta(seconds=action_seconds(row.timeout_mins, self._default))
         started = started or row.started_at or row.created_at
         left = (started + length - self._runtime.now()).total_seconds()
-        stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # most runners end long before
-
-        def due() -> None:
-            found = self._runners.get(stack_id)
-            if found is not None and found is known():
-                found.ask(lambda: self._time_is_up(found, generation))
-
-        self._timers.after(max(left, 0), due)
+        generation = row.generation
+        runner.limit(self._timers.after(max(left, 0), lambda: runner.ask(lambda: self._time_is_up(runner, generation))))
 
     def _time_is_up(self, runner: Runner, generation: int) -> Iterable[commands.Command]:
         leased = runner.leased
