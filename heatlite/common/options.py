@@ -220,8 +220,10 @@ ENGINE: list[Opt] = [
              help='Seconds between two checks of a resource whose type does not say.'),
     FloatOpt('force_delete_timeout', default=300.0, min=0.0,
              help='Seconds after which a forced delete leaves in the cloud what is not deleted by then.'),
-    FloatOpt('stop_timeout', default=5.0, min=0.0,
-             help='Seconds after SIGTERM in which changes are still written before stacks are handed over.'),
+    FloatOpt('stop_timeout', default=10.0, min=0.0,
+             help='Seconds after SIGTERM in which calls to plug-ins may return before their stacks are handed over; '
+                  'all others are handed over at once. The process is killed ten seconds later: a supervisor, such as '
+                  'systemd with TimeoutStopSec, must wait longer.'),
 ]
 
 JOURNAL: list[Opt] = [

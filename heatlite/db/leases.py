@@ -173,6 +173,13 @@ def hand_over(tx: sa.Connection, engine_id: str) -> int:
     return int(tx.execute(lease.update().where(lease.c.engine_id == engine_id).values(engine_id=None)).rowcount)
 
 
+def free(tx: sa.Connection, engine_id: str, stack_ids: Sequence[str]) -> None:
+    """Free these leases, if the engine holds them. What is left to do for their stacks stays wanted. Primary key."""
+    for chunk in bulk.chunks(sorted(stack_ids)):    # in the order in which all others lock several
+        tx.execute(lease.update().where(lease.c.stack_id.in_(chunk), lease.c.engine_id == engine_id)
+                   .values(engine_id=None))
+
+
 def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
     """Return the leases of an engine on whose stacks work is left. Index: (wanted, engine_id)."""
     return [Lease(row.stack_id, engine_id, row.epoch, strikes=row.strikes)

@@ -15,6 +15,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import shards
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
+from heatlite.engine import stopping
 from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.shard_controller import ShardController
 from heatlite.engine.durability.event_history import EventHistory
@@ -158,14 +159,12 @@ class EngineService:
                 LOG.info('The %s were read again', what)
 
     def stop(self) -> None:
-        """Stop all runners, write pending changes, and give up all leases."""
+        """Hand all stacks over, after calls under way have returned (`stopping`), and end all threads."""
         self.use_cases.drift_watch.stop()
         self.use_cases.forced_deletes.stop()
-        self.controller.stop()
         self.shards.stop()
-        if not self._journal.flush(self._conf.engine.stop_timeout):
-            LOG.warning('Some changes could not be written before the engine stopped; others begin from what was')
-        self.lease_manager.stop()
+        stopping.stop(self.core.runtime, self.controller, self.lease_manager, self._journal,
+                      self._conf.engine.stop_timeout)
         self._pool.stop()
         self._timers.stop()
         self._journal.stop()

@@ -156,6 +156,19 @@ class Finish:
 Command = (Persist | Remove | Inspect | CallHandler | Poll | Recover | Abort | Preempt | Pause | ReleaseHook | Note
            | StartTimer | ReportFailure | Finish)
 
+
+def stores_only(command: Command, following: Command | None) -> bool:
+    """Whether `command` begins nothing: it stores what has happened, or ends the action. `following`: the command
+    after it, if there is one. A row names the one that replaces it only together with the intent for that one."""
+    match command:
+        case Persist(row=row, wait=wait):
+            is_replaced = isinstance(following, Persist) and following.wait and following.row.id == row.replaced_by
+            return not (wait or is_replaced)
+        case Remove() | Note() | ReleaseHook() | ReportFailure() | Finish():
+            return True
+    return False
+
+
 # --- events ----------------------------------------------------------------------------------------------
 
 
@@ -267,6 +280,9 @@ class TimedOut:
 
     why: Mapping[int, str]
 
+
+# What a step has learned of a call, or of the commit of its intent.
+RESULTS = (Persisted, HandlerReturned, CheckReturned, Recovered, Failed, ReplacedSince, Away)
 
 Event = (Persisted | Inspected | HandlerReturned | CheckReturned | Recovered | Failed | ReplacedSince | TimerFired
          | Away | Preempted | Cleared | TimedOut)

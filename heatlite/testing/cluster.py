@@ -19,7 +19,7 @@ from heatlite.db.tables import lease, stack
 from heatlite.engine.service import EngineService
 from heatlite.planning.states import Status
 from heatlite.rpc import messages
-from heatlite.testing.runtime import Killed, SimulatedRuntime, Universe
+from heatlite.testing.runtime import Killed, SimThread, SimulatedRuntime, Universe
 from heatlite.testing.storage import Outage, SimDatabase, SqliteFile, Storage
 
 PROJECT = 'p'
@@ -43,6 +43,9 @@ class Chaos:
         self.killed: list[tuple[int, str, str]] = []        # (number, label, process) of the points it died at
         self.enabled = False
         self.on_kill: Callable[[SimulatedRuntime], None] = lambda runtime: None
+        self.stop_at: set[int] = set()                      # points at which a process is stopped as by SIGTERM
+        self.stopped: list[tuple[int, str, str]] = []       # (number, label, process) of these
+        self.on_stop: Callable[[SimulatedRuntime], object] = lambda runtime: None
         self.on_visit: Callable[[str, SimulatedRuntime], None] = lambda label, runtime: None
         self.away_at: set[int] = set()                      # visits to the database that it does not answer
         self.away_for = 0.0                                 # seconds it is gone for then
@@ -72,6 +75,9 @@ class Chaos:
             runtime.kill()
             self.on_kill(runtime)
             raise Killed
+        if self.count in self.stop_at:
+            self.stopped.append((self.count, label, runtime.name))
+            self.on_stop(runtime)
 
     def visit(self, label: str, runtime: SimulatedRuntime) -> None:
         """Raise Outage while the database is away."""
@@ -132,6 +138,7 @@ class Cluster:
         self.storage = storage(self.universe)
         self.chaos = Chaos(kill_at)
         self.chaos.on_kill = self._died
+        self.chaos.on_stop = self.stop_engine
         self.restart_after = restart_after
         self.user = self.universe.process('user')
         self.database = self.storage.open(self.user, Chaos(), None, True)
@@ -188,6 +195,19 @@ class Cluster:
     def _wake_stack(self, service: EngineService, stack_id: str) -> None:
         with suppress(exception.DatabaseUnavailable):       # as a lost message
             service.controller.wake(stack_id)
+
+    def stop_engine(self, runtime: SimulatedRuntime) -> SimThread:
+        """Stop the engine of that process as by SIGTERM, and start another one later. Returns the thread that does
+        so: it answers requests until it has ended."""
+        service = next(service for other, service in self.engines if other is runtime)
+
+        def stop() -> None:
+            service.stop()
+            runtime.kill()
+            self._died(runtime)
+            raise Killed
+
+        return runtime.spawn(stop)
 
     def _died(self, runtime: SimulatedRuntime) -> None:
         self.engines = [(other, service) for other, service in self.engines if other is not runtime]

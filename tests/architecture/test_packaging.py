@@ -9,6 +9,7 @@ import pytest
 import yaml
 from oslo_config import cfg
 
+from heatlite.cmd.engine import GRACE
 from heatlite.common import config, health, settings
 from tests.architecture.source import ROOT
 from tests.architecture.test_bom import FOR_PLUGINS
@@ -32,6 +33,16 @@ def conf():
     config.register_database(found)
     found([], default_config_files=[])
     return found
+
+
+def test_supervisors_wait_for_the_end_of_an_engine(conf):
+    """Its parent kills it at the end of that time; the supervisor would kill the parent with all workers."""
+    longest = conf.engine.stop_timeout + GRACE
+    of_all_units = (UNITS[0].parent / 'heatlite-.service.d' / 'hardening.conf').read_text()
+    limit = re.search(r'^TimeoutStopSec=(\d+)$', of_all_units, re.MULTILINE)
+    chart = re.search(r'terminationGracePeriodSeconds: (\d+)', template('engines.yaml'))
+    assert longest < min(int(limit.group(1)), int(chart.group(1)),
+                         int(COMPOSE['services']['engine']['stop_grace_period'].removesuffix('s')))
 
 
 def packaged(file):

@@ -193,6 +193,18 @@ def test_hand_over(two):
         assert {lease.stack_id for lease in leases.claim_expired(tx, 'e2', 9)} == {'a', 'b', 'c'}
 
 
+def test_some_leases_are_freed_and_the_others_stay(two):
+    with two.writer() as tx:
+        ours = sorted(each.stack_id for each in leases.held(tx, 'e1'))
+        leases.free(tx, 'e1', [])
+        assert sorted(each.stack_id for each in leases.held(tx, 'e1')) == ours
+        leases.free(tx, 'e1', [ours[0], 'no-such-stack'])
+        leases.free(tx, 'e2', ours)                 # of another engine
+        assert [each.stack_id for each in leases.held(tx, 'e1')] == ours[1:]
+        freed = next(each for each in leases.claim_expired(tx, 'e2', 9) if each.stack_id == ours[0])
+        assert freed.epoch == 2 and freed.former == ''
+
+
 def test_engines_that_sweep_at_once_never_get_the_same_stack(db, places):
     wanted = 60
     with db.writer() as tx:

@@ -80,6 +80,16 @@ def lose_database_in(life: Callable[[Cluster], None], stride: int, from_the_star
                   lambda chaos: f'away at {chaos.missed}', **options)
 
 
+def stop_engines_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True, **options: Any) -> int:
+    """As `kill_engines_in`, but the engine is stopped as by SIGTERM."""
+    return strike(life, stride, from_the_start, lambda chaos: chaos.count, _stop,
+                  lambda chaos: f'stopped at {chaos.stopped}', **options)
+
+
+def _stop(place: Cluster, point: int) -> None:
+    place.chaos.stop_at = {point}
+
+
 def _kill(place: Cluster, point: int) -> None:
     place.chaos.kill_at = {point}
 

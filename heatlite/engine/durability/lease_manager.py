@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 from weakref import WeakKeyDictionary
@@ -105,7 +105,7 @@ class LeaseManager:
         self._deadline = runtime.monotonic()
         self._last_progress = runtime.monotonic()   # when green threads last ran
         self._grace_until = runtime.monotonic()     # until then, no stacks of silent engines are taken over
-        self._is_renewing = self._stopping = False
+        self._is_renewing = self._stopping = self._is_closed = False
         self._is_hindered = True                    # by the database: the last renewal has failed, or does not end
         self._doubts = 0                            # of `engines.doubt`, as the last renewal read them
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
@@ -127,8 +127,22 @@ class LeaseManager:
         # An OS thread: a busy engine, or one on a busy machine, must not lose its stacks by late renewals.
         self._runtime.spawn_os_thread(lambda: self._heartbeat(database))
 
+    def hand_over(self, driven: Collection[str]) -> None:
+        """Free the leases of all stacks and shards but `driven`, for the next sweeps of other engines. Raises
+        DatabaseUnavailable."""
+        def free(tx: Connection) -> None:
+            leases.free(tx, self.engine_id, [each.stack_id for each in leases.held(tx, self.engine_id)
+                                             if each.stack_id not in driven])
+
+        self._database.retry(free)
+
+    def close(self) -> None:
+        """Let no request pass any more: `may_act` raises LeaseLost from now on."""
+        self._is_closed = True
+
     def stop(self) -> None:
         """Give up all leases, so that the next sweep of another engine need not wait for the deadline."""
+        self.close()
         self._stopping = True
         self._runtime.note_iteration(is_last=True)
         for thread in self._threads:
@@ -152,11 +166,13 @@ class LeaseManager:
     def may_act(self, lease: Lease) -> None:
         """Return once the lease is certainly valid for a call into a cloud, waiting for a renewal if need be.
 
-        Raises LeaseLost if another engine took the stack after a late renewal.
+        Raises LeaseLost if another engine took the stack after a late renewal, or this one gives its leases up.
         """
         while True:
-            while self._runtime.monotonic() > self._deadline - self._ttl / 4:
+            while self._runtime.monotonic() > self._deadline - self._ttl / 4 and not self._is_closed:
                 self._runtime.sleep(self._ttl / 50)
+            if self._is_closed:
+                raise LeaseLost(lease.stack_id)
             lapses = self._lapses
             if lapses == self._confirmed.get(lease, 0):
                 return

@@ -112,11 +112,30 @@ class StackController:
             if runner is not None:
                 runner.wake()
 
-    def stop(self) -> None:
-        """Stop all runners, and take no further stacks."""
+    def drain(self, begins_until: float) -> None:
+        """Take no further stacks. Each runner ends when its calls under way have returned. `begins_until`: as of
+        `Runner.drain`."""
         self._stopping = True
         for runner in self._runners.all():
+            runner.drain(begins_until)
+
+    def is_driven(self, stack_id: str) -> bool:
+        """Whether a stack has a runner, or calls of one that it had still run."""
+        return stack_id in self._runners or stack_id in self._former
+
+    @property
+    def driven(self) -> int:
+        """The number of stacks for which `is_driven` holds, but for those that have both."""
+        return len(self._runners) + len(self._former)
+
+    def stop(self) -> int:
+        """Stop all runners, end their calls, and take no further stacks. Return how many calls had not returned."""
+        self._stopping = True
+        count = 0
+        for runner in [*self._runners.all(), *self._former.values()]:
             runner.stop()
+            count += runner.give_up_calls()
+        return count
 
     # --- taking a stack ---------------------------------------------------------------------------------
 

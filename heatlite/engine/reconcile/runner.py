@@ -97,7 +97,7 @@ class Runner:
         self.ask(lambda: [commands.Finish(None, '')] if self.is_idle and not self._needs_lease(None) else [])
 
     def ask(self, work: Work) -> None:
-        """Run `work` in the runner's thread and perform the commands it returns."""
+        """Run `work` in the runner's thread and perform the commands it returns; not while it drains."""
         self._inbox.ask(work)
 
     def poll_now(self, name: str) -> None:
@@ -123,16 +123,29 @@ class Runner:
     def is_stopped(self) -> bool:
         return self._inbox.is_stopped
 
+    @property
+    def begins_nothing(self) -> bool:
+        """Whether it was stopped, or drains."""
+        return self._inbox.is_stopped or self._inbox.is_draining
+
+    def drain(self, begins_until: float) -> None:
+        """Begin no further step and no further signal; store the results of the calls under way, and end then. The
+        next owner resumes from the stored state.
+
+        `begins_until`: monotonic time. Until then handlers are still called whose step has stored that it begins: its
+        next owner could not know that the call was not made."""
+        self._inbox.drain(begins_until)
+
     def stop(self, defect: Exception | None = None) -> None:
         """Stop the runner; the next owner resumes from the stored state. `defect`: the error that stops it, if any."""
         self._inbox.stop(defect)
 
-    def give_up_calls(self) -> None:
+    def give_up_calls(self) -> int:
         """End the calls of types, handlers of signals included, that do not return to a runner that was stopped: what
-        has become of them is unknown, as after a crash."""
-        self._calls.give_up()
-        self.signal_dispatcher.give_up()
+        has become of them is unknown, as after a crash. Return how many there were."""
+        count = self._calls.give_up() + self.signal_dispatcher.give_up()
         self._note_idle()
+        return count
 
     # --- its own thread ---------------------------------------------------------------------------------
 
@@ -141,9 +154,9 @@ class Runner:
         self._runtime.serve(self.leased.id)
         try:
             turns.begin(*self.leased.owners)
-            if not self.is_idle and not self._inbox.is_stopped:
+            if not self.is_idle and not self.begins_nothing:
                 self._perform(self._callbacks.begin(self))
-            while not self._inbox.is_stopped:
+            while not self._inbox.is_stopped and not self._is_drained():
                 work = self._inbox.take()
                 if work is None:
                     continue
@@ -183,12 +196,23 @@ class Runner:
     def _note_idle(self) -> None:
         if self._has_ended and not self._calls.is_busy and not self.signal_dispatcher.is_busy:
             self.calls_done.set()
+        elif self._inbox.is_draining:
+            self._inbox.look()
+
+    def _is_drained(self) -> bool:
+        """Whether the runner drains, and nothing that it has begun is under way."""
+        if not self._inbox.is_drained:
+            return False
+        self._calls.withdraw()
+        return not (self._calls.is_busy or self._store.is_waiting or self.signal_dispatcher.is_busy)
 
     def _perform(self, next_commands: Iterable[commands.Command]) -> None:
         waiting = deque(next_commands)
         calls, store, performed = self._calls, self._store, 0
         while waiting and not self._inbox.is_stopped:
             command = waiting.popleft()
+            if self._inbox.is_draining and not self._goes_on(command, waiting[0] if waiting else None):
+                continue
             performed += 1
             if not performed % COMMANDS_AT_ONCE:
                 self._runtime.turn(*self.leased.owners)
@@ -222,6 +246,12 @@ class Runner:
                     waiting.extend(self._callbacks.report_failure(self, reason, rollback))
                 case commands.Finish(status, reason):
                     self._finish(status, reason)
+
+    def _goes_on(self, command: commands.Command, following: commands.Command | None) -> bool:
+        """Whether a command is performed while the runner drains."""
+        if isinstance(command, commands.CallHandler):       # of a step whose intent is stored
+            return self._inbox.may_begin(is_stored=True)
+        return commands.stores_only(command, following)
 
     def _inspect(self, step: Step, row: ResourceState) -> list[commands.Command]:
         if not self.executor.is_plainly_unchanged(step, row):

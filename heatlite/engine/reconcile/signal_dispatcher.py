@@ -72,6 +72,9 @@ class Driver(Protocol):
     @property
     def is_stopped(self) -> bool: ...
 
+    @property
+    def begins_nothing(self) -> bool: ...
+
     def fenced(self, work: Callable[[], T]) -> T: ...
 
     def poll_now(self, name: str) -> None: ...
@@ -132,13 +135,15 @@ class SignalDispatcher:
                 work = self._waiting[signal.resource_name] = SignalWork([signal], signal.resource_name)
                 self._spawn(work)
 
-    def give_up(self) -> None:
-        """End the handlers under way: their runner has ended, and they do not return. Their signals are pending."""
+    def give_up(self) -> int:
+        """End the handlers under way: their runner has ended, and they do not return. Their signals are pending.
+        Return how many there were."""
         threads, self._threads = self._threads, {}
         self._end_watch()
         for thread in threads.values():
             LOG.warning('The handler of a signal in stack %s did not return and is given up', self._leased.id)
             thread.kill()
+        return len(threads)
 
     def _spawn(self, work: SignalWork) -> None:
         self._start(work, partial(self._work, work))
@@ -150,7 +155,7 @@ class SignalDispatcher:
 
     def _work(self, work: SignalWork) -> None:
         try:
-            while work.signals and not self._runner.is_stopped:
+            while work.signals and not self._runner.begins_nothing:
                 signal = work.signals[0]
                 self._bind(signal)
                 self._until_available(partial(self._runner.fenced, partial(self._traced, work, signal)))

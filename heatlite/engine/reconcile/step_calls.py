@@ -118,7 +118,8 @@ class StepCalls:
         self._leased.bind(row.name)
         if self._calling.get(step) is not call:
             return
-        if self._inbox.is_stopped or self._leased.traversal.has_ended(step):    # the latter: of an older definition
+        if (not self._inbox.may_begin(call.is_handler)
+                or self._leased.traversal.has_ended(step)):         # the latter: of an older definition
             self._returned(step)
             return
         why = self._aborted.pop(step, None)
@@ -187,7 +188,7 @@ class StepCalls:
         step, row = call.step, call.row
         if step in self._aborted:
             self._end_aborted(step, row)
-        elif self._inbox.is_stopped:
+        elif not self._inbox.may_begin(call.is_handler):
             return
         elif call.is_handler:                       # as after a crash
             self._forget_resource(step)
@@ -218,7 +219,7 @@ class StepCalls:
         def ask() -> None:
             if step in self._aborted:
                 self._end_aborted(step, poll.row)
-            elif not self._inbox.is_stopped:
+            elif self._inbox.may_begin(is_stored=False):
                 self._call(step, poll.row, lambda: self._executor.check(step, poll.row, poll.action, poll.handle))
 
         if not poll.poll_intervals:
@@ -292,21 +293,23 @@ class StepCalls:
         self._end_aborted(step, row)
         self._pool.give_up(call)
 
-    def give_up(self) -> None:
-        """End all calls under way: the runner was stopped, and they have not returned in time."""
+    def give_up(self) -> int:
+        """End all calls under way: the runner was stopped, and they have not returned in time. Return how many."""
         self.withdraw()
-        for call in list(self._calling.values()):
+        calling, preempting = list(self._calling.values()), list(self._preempting.values())
+        self._preempting = {}
+        for call in calling:
             self._give_up_call(call)
             self._pool.give_up(call)
-        preempting, self._preempting = self._preempting, {}
-        for work in preempting.values():
+        for work in preempting:
             self._pool.give_up(work)
+        return len(calling) + len(preempting)
 
     def _give_up_call(self, call: PoolCall) -> None:
         row = call.row
         with self._leased.bound(row.name):
-            LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
-                        self._leased.id, self._settings.patience)
+            LOG.warning('%s of %s in stack %s did not return in time and is given up', row.action, row.name,
+                        self._leased.id)
         self._returned(call.step)
 
     def _waits_for_journal(self, step: Step) -> bool:
@@ -340,7 +343,7 @@ class StepCalls:
             self._leased.bind(row.name)
             self._runtime.serve(self._leased.id)
             try:
-                if self._inbox.is_stopped:
+                if not self._inbox.may_begin(is_stored=False):
                     return
                 event = fence.behind(check, lambda: self._executor.preempt(step, row))
                 self._inbox.post(event)

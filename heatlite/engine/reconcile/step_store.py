@@ -44,6 +44,12 @@ class StepStore:
         self._inbox = inbox
         self._calls = calls
         self._stored_rows = 0
+        self._storing = 0                           # intents that are not stored yet
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the intent of a step is being stored."""
+        return self._storing > 0
 
     def persist(self, persist: commands.Persist) -> list[commands.Command]:
         """Store a row. Returns the commands that follow if its step need not wait for the commit."""
@@ -84,10 +90,12 @@ class StepStore:
             self._journal.submit(change)
             return self._leased.traversal.handle(commands.Persisted(step), self._runtime.now())
         work.storing = True
+        self._storing += 1
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
 
     def _stored(self, step: Step, row: ResourceState, why_not: BaseException | None) -> None:
+        self._storing -= 1
         work = self._executor.contexts.get(step)
         if work is not None:
             work.storing = False
