@@ -209,10 +209,13 @@ def watch_parent(runtime: Runtime, worker: WorkerParameters,
             *lines, heard = (heard + chunk).split(b'\n')
             for line in lines:
                 identity, _space, stack_id = line.decode().partition(' ')
-                died(identity, stack_id or None)
+                try:
+                    died(identity, stack_id or None)
+                except Exception:                   # sweeps take over its stacks later
+                    LOG.exception('The stacks of the engine %s, which has ended, were not freed', identity)
         os.kill(os.getpid(), signal.SIGTERM)
 
-    runtime.spawn(listen)
+    runtime.spawn_essential('The watch over the parent', listen)
 
 
 def be_watched(runtime: GreenRuntime, worker: WorkerParameters) -> None:

@@ -7,7 +7,6 @@ it after `runtime.patch`.
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import random
 import time
@@ -23,8 +22,6 @@ from eventlet import hubs, patcher
 from heatlite.common import activity, green_workers, turns
 from heatlite.common.fair_queue import FairQueue
 from heatlite.common.runtime import EPOCH, Flag, Thread
-
-LOG = logging.getLogger(__name__)
 
 RUN_SECONDS = 0.004              # seconds that green threads may work before the event loop polls
 RUN_SECONDS_ALONE = 0.010        # while one tree of stacks is all that works: each pause costs it some caches
@@ -239,15 +236,6 @@ def outside_flag() -> Flag:
     return event
 
 
-def _or_end(what: str, function: Callable[[], object]) -> None:
-    """Call `function`, and end the process at once if that raises an error."""
-    try:
-        function()
-    except Exception:
-        LOG.critical('%s has failed; this process ends', what, exc_info=True)
-        os._exit(os.EX_SOFTWARE)
-
-
 class _Interruption:
     """Raises an error in a thread that waits, at a time (`Runtime.interrupt`)."""
 
@@ -290,7 +278,7 @@ class GreenRuntime:
         return green_workers.spawn(function, *args)
 
     def spawn_essential(self, what: str, function: Callable[[], object]) -> Thread:
-        return self.spawn(_or_end, what, function)
+        return self.spawn(green_workers.or_end, what, function)
 
     def spawn_os_thread(self, function: Callable[[], object]) -> None:
         patcher.original('threading').Thread(target=function, daemon=True).start()

@@ -8,6 +8,7 @@ memory is in the caches, is the next one to work.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable
 from contextvars import Context
 from typing import Final, Protocol
@@ -104,6 +105,15 @@ def _forget(thread: object) -> None:
     context.bind(None)
     for name in activity.MARKS:
         vars(thread).pop(name, None)
+
+
+def or_end(what: str, function: Callable[[], object]) -> None:
+    """Call `function`, and end the process at once if that raises an error (`Runtime.spawn_essential`)."""
+    try:
+        function()
+    except Exception:
+        LOG.critical('%s has failed; this process ends', what, exc_info=True)
+        os._exit(os.EX_SOFTWARE)
 
 
 def spawn(function: Callable[..., object], *arguments: object) -> Job:

@@ -346,7 +346,8 @@ class HttpServer:
         self._server.bounds, self._server.refusal = self._bounds, refusal
 
     def start(self) -> None:
-        self._threads = [eventlet.spawn(self._accept), eventlet.spawn(self._watch)]
+        self._threads = [eventlet.spawn(green_workers.or_end, 'The server', self._accept),
+                         eventlet.spawn(green_workers.or_end, 'The watch over connections', self._watch)]
 
     def stop(self, grace_period: float) -> None:
         """Accept no more connections, close idle ones, wait `grace_period` seconds for requests being answered."""
@@ -383,7 +384,11 @@ class HttpServer:
                 if error.errno in (errno.EBADF, errno.EINVAL):
                     return                      # closed
                 continue                        # the peer has disconnected already
-            self._take(sock, address)
+            try:
+                self._take(sock, address)
+            except Exception:
+                LOG.exception('A connection could not be taken')
+                sock.close()
             eventlet.sleep(0)                   # many that arrive at once alternate with those being served
 
     def _take(self, sock: socket.socket, address: object) -> None:
@@ -474,5 +479,11 @@ class HttpServer:
             for connection in self._all():
                 if connection.deadline is not None and connection.deadline < now:
                     metrics.http_dropped.labels('deadline').inc()
-                    connection.expire()
+                    _expire(connection)
 
+
+def _expire(connection: HttpConnection) -> None:
+    try:
+        connection.expire()
+    except Exception:
+        LOG.exception('The connection of %s could not be closed', connection.peer)

@@ -92,7 +92,7 @@ class Worker:
         self._pool = pool
         self.current: Callable[[], None] | None = None
         self._given = runtime.flag()
-        self.thread: Thread = runtime.spawn(self._run)
+        self.thread: Thread = runtime.spawn_essential('A thread of a pool', self._run)
 
     def wake(self) -> None:
         self._given.set()
