@@ -34,6 +34,14 @@ class RunnerInbox:
         if not self.is_draining:
             self._put(work)
 
+    def run(self, work: Callable[[], object]) -> None:
+        """As `ask`, for work that returns no commands."""
+        def do() -> Iterable[commands.Command]:
+            work()
+            return ()
+
+        self.ask(do)
+
     def _put(self, work: Work, is_result: bool = False) -> None:
         self._waiting.append((work, is_result))
         self._has_work.set()

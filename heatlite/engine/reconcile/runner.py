@@ -102,7 +102,7 @@ class Runner:
 
     def poll_now(self, name: str) -> None:
         """Run the waiting checks of that resource now, not at the next interval."""
-        self._calls.poll_now(name)
+        self._inbox.run(lambda: self._calls.poll_now(name))
 
     def limit(self, timer: Timer) -> None:
         """Take `timer`, which ends the present action, in place of that of an earlier action."""

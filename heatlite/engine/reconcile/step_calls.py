@@ -51,8 +51,8 @@ class PoolCall:
 
 
 class StepCalls:
-    """The runner's thread starts calls; threads of the pool and of the timers complete them. Each result is an event in
-    the inbox."""
+    """The runner's thread starts calls and does what is due; threads of the pool make the calls. Each result is an
+    event in the inbox."""
 
     def __init__(self, runtime: Runtime, driving: DrivingParts, leased: LeasedStack, executor: StepExecutor,
                  inbox: RunnerInbox, returned: Callable[[], None]) -> None:
@@ -240,7 +240,11 @@ class StepCalls:
                 self._ask_no_more(step)
                 ask()
 
-        self._timers.after(seconds, due)
+        self._after(seconds, due)
+
+    def _after(self, seconds: float, work: Callable[[], object]) -> None:
+        """Do `work` after `seconds`, in the runner's thread: its error stops this runner, and no other."""
+        self._timers.after(seconds, partial(self._inbox.run, work))
 
     def _ask_no_more(self, step: Step) -> None:
         asking = self._asking.get(step.name, {})
@@ -250,7 +254,7 @@ class StepCalls:
 
     def start_timer(self, step: Step, row: ResourceState, seconds: float) -> None:
         metrics.retries.labels(STEP).inc()
-        self._timers.after(0.0 if step in self._aborted else seconds, partial(self._due, step, row.action))
+        self._after(0.0 if step in self._aborted else seconds, partial(self._due, step, row.action))
 
     def _due(self, step: Step, action: Action) -> None:
         if not self.end_if_aborted(step, action):
@@ -268,7 +272,7 @@ class StepCalls:
             self._returned(step)
             self.end_if_aborted(step, row.action)       # without its handler for cancellations: nothing was begun
         elif call is not None:
-            self._timers.after(self._settings.patience, lambda: self._give_up(step, row, call))
+            self._after(self._settings.patience, lambda: self._give_up(step, row, call))
         elif not self._inbox.has_event_of(step) and not self._waits_for_journal(step):
             self._end_aborted(step, row)
 
@@ -348,7 +352,7 @@ class StepCalls:
                 event = fence.behind(check, lambda: self._executor.preempt(step, row))
                 self._inbox.post(event)
                 if not event.ends:
-                    self.poll_now(step.name)          # the type may have ended the work: check it now
+                    self._inbox.run(lambda: self.poll_now(step.name))       # the type may have ended the work
             except StepEnded:
                 LOG.debug('%s of %s in stack %s had ended before it was preempted', row.action, row.name,
                           self._leased.id)
