@@ -33,7 +33,7 @@ steps = Counter('heatlite_steps', 'Steps (one resource in one traversal) that en
                 registry=of_engines)
 stack_seconds = Histogram('heatlite_stack_seconds', 'Time from the begin to the end of a stack action.',
                           ['action', 'outcome'], buckets=_LONG, registry=of_engines)
-stacks_given_up = Counter('heatlite_stacks_given_up', 'Stacks that failed as they had ended several engines.',
+stacks_given_up = Counter('heatlite_stacks_given_up', 'Stacks that failed as no engine could drive them.',
                           registry=of_engines)
 
 # --- work that waits, of an engine

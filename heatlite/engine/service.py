@@ -29,18 +29,19 @@ from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.action_ends import ActionEnds
 from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
+from heatlite.engine.reconcile.given_up_stacks import GivenUpStacks
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.stack_reader import StackReader
-from heatlite.engine.reconcile.stack_reporter import StackReporter
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests.admission import Admission
@@ -91,7 +92,7 @@ class EngineService:
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self.use_cases = RequestUseCases(conf, EngineParts(
             core=self.core, controller=self.controller, reader=self.reader, runners=self.runners, sinks=self._sinks,
-            recorder=self._recorder, plugins=self._plugins, notify=self._notify, alarms=self.alarms,
+            recorder=self._recorder, plugins=self._plugins, notify=self._notify, ends=self._ends, alarms=self.alarms,
             wake=self._wake_here, wake_other=wake))
         self.endpoint = Endpoint(self.use_cases.by_message(), Admission(
             runtime, lambda project: self._pool.users(project) + self._journal.trees(project)).wait,
@@ -112,10 +113,12 @@ class EngineService:
         definitions = AcceptedDefinitions()
         timeouts = Timeouts(core.runtime, self._timers, settings.action_timeout)
         clean_up = CleanUp(core, self._recorder, self._for_stacks, settings.events)
-        reporter = StackReporter(core.runtime, self._notify, self._plugins, self.runners)
-        lifecycle = StackLifecycle(core, driving, definitions, timeouts, clean_up, self._recorder, reporter,
-                                   self._for_stacks)
-        self.controller = StackController(core, driving, self.runners, executors, lifecycle, timeouts, definitions,
+        self._ends = ActionEnds(core.runtime, self._journal, self._notify, self._plugins, self.runners,
+                                self._for_stacks)
+        lifecycle = StackLifecycle(core, driving, definitions, timeouts, clean_up, self._recorder, self._plugins,
+                                   self._ends)
+        self.controller = StackController(core, driving, self.runners, executors, lifecycle,
+                                          GivenUpStacks(core, self._journal, self._ends), timeouts, definitions,
                                           self._claim)
 
     def _for_stacks(self) -> UseCases:

@@ -139,7 +139,7 @@ class StartTimer:
 
 @dataclass(frozen=True, slots=True)
 class ReportFailure:
-    """Report that the stack has failed. With `rollback`, retarget to the previous definition."""
+    """The action has failed, while steps may be under way. With `rollback`, retarget to the previous definition."""
 
     reason: str
     rollback: bool
@@ -147,14 +147,19 @@ class ReportFailure:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """End the traversal: no step is left. `status` None: the stack's state was reported before."""
+    """No step is left: the action ends in this state."""
 
-    status: Status | None
+    status: Status
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """No step is left, and the end of the action was stored before: there is nothing more to do for the stack."""
+
+
 Command = (Persist | Remove | Inspect | CallHandler | Poll | Recover | Abort | Preempt | Pause | ReleaseHook | Note
-           | StartTimer | ReportFailure | Finish)
+           | StartTimer | ReportFailure | Finish | Leave)
 
 
 def stores_only(command: Command, following: Command | None) -> bool:

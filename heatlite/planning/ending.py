@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from heatlite.planning import text
-from heatlite.planning.commands import Command, Finish, ReportFailure
+from heatlite.planning.commands import Command, Finish, Leave, ReportFailure
 from heatlite.planning.states import Action, Status
 
 ROLLED_BACK = frozenset({Action.CREATE, Action.UPDATE, Action.RESTORE, Action.ADOPT})
@@ -69,7 +69,7 @@ class Ending:
             return []
         if self._failure_reported:
             self.is_over = True
-            return [Finish(None, '')]               # its state has been reported
+            return [Leave()]
         if self._failures:
             self.is_over = True
             return [Finish(Status.FAILED, self._failure_reason())]

@@ -162,6 +162,8 @@ class Driver:
                     self.unwound.append((reason, rollback))
                 case c.Finish(status, reason):
                     self.finish = (status, reason)
+                case c.Leave():
+                    self.finish = 'reported before'
 
     @property
     def rows(self):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatlite.planning.commands import Finish, Outcome, TimedOut
+from heatlite.planning.commands import Leave, Outcome, TimedOut
 from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.protection import Denial, Guard, Protection
 from heatlite.planning.states import Action, Status
@@ -69,7 +69,7 @@ def test_a_failure_stops_what_is_behind_it_and_lets_siblings_finish():
     failed = created({'x': [], 'y': [], 'z': ['x']}, fails=lambda name, action: name == 'x')
     assert failed.state() == {'x': ('CREATE', 'FAILED'), 'y': ('CREATE', 'COMPLETE')}
     assert failed.unwound == [('Resource CREATE failed: Boom: resources.x: no', False)]
-    assert failed.finish == (None, '')
+    assert failed.finish == 'reported before'
 
 
 def busy(times, action):
@@ -219,7 +219,7 @@ def test_a_timeout_ends_what_runs():
     busy = Driver(slow=['a']).traversal(Action.CREATE, CHAIN).run(steps=2)
     busy.perform(busy.traverse.handle(TimedOut({1: 'too long'}), busy.now))
     busy.run()
-    assert busy.unwound == [('Timed out', False)] and busy.finish == (None, '')
+    assert busy.unwound == [('Timed out', False)] and busy.finish == 'reported before'
     assert busy.state()['a'] == ('CREATE', 'FAILED')
 
 
@@ -325,7 +325,7 @@ def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():
     """The rollback was asked for, but a cancel has been accepted before it could begin."""
     failed = Driver(fails=lambda name, action: True).traversal(Action.CREATE, {'a': []}, rollback=True).run()
     assert failed.unwound[0][1] is True and failed.finish is None
-    assert failed.traverse.stop() == [Finish(None, '')]
+    assert failed.traverse.stop() == [Leave()]
 
 
 # --- interrupted, and continued for the same request ---------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.common import crypt
-from heatlite.db.tables import lease
+from heatlite.db.tables import event, lease
 from heatlite.testing import cluster
 from tests.simulation import cloud as clouds
 
@@ -54,6 +55,16 @@ def owner(cluster: Cluster, stack_id: str) -> Any:
     with cluster.database.reader() as tx:
         found = tx.execute(sa.select(lease.c.engine_id).where(lease.c.stack_id == stack_id)).scalar()
     return next(runtime for runtime, service in cluster.engines if service.engine_id == found)
+
+
+def assert_reported_is_stored(cluster: Cluster) -> None:
+    """Each begin and each end that was sent to the message bus is in the history of its stack, as often."""
+    sent = Counter((row.id, str(action), str(status)) for row, action, status, _reason, *scaling in cluster.notified
+                   if not any(scaling))
+    with cluster.database.reader() as tx:
+        stored = Counter(tx.execute(sa.select(event.c.stack_id, event.c.action, event.c.status).where(
+            event.c.stack_id == event.c.physical_id)).tuples())
+    assert not sent - stored, sent - stored
 
 
 def wait(cluster: Cluster, seconds: float) -> None:
@@ -110,6 +121,7 @@ def strike(life: Callable[[Cluster], None], stride: int, from_the_start: bool, c
             place.chaos.enabled = from_the_start
             try:
                 life(place)
+                assert_reported_is_stored(place)
             except BaseException as error:
                 raise AssertionError(f'{life.__name__}, seed {seed}, {report(place.chaos)}: {error}') from error
             return place.chaos

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.service, pytest.mark.skipif(
 REQUESTS = 40                   # of each kind, during an outage
 MOST = 3                        # lines of one kind in one process, in the minute that an outage may last here
 MOST_OF_ALL = 12                # lines of one process beside RESULTS
-RESULTS = ('heatlite.api.middleware.access ', 'heatlite.steps ', 'heatlite.engine.reconcile.stack_reporter ',
+RESULTS = ('heatlite.api.middleware.access ', 'heatlite.steps ', 'heatlite.engine.reconcile.action_ends ',
            ' refused: ')
 LINE = re.compile(r'\S+ \S+ \d+ (\w+) (\S+) \[[^\]]*\] (?:\[stack \S+\] )?(.*)')
 NUMBER = re.compile(r'[0-9a-f]{8}-[0-9a-f-]+|\d+')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from sqlalchemy import Connection
@@ -14,6 +15,7 @@ from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
+from heatlite.engine.reconcile.given_up_stacks import GivenUpStacks
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.runner import Runner
@@ -21,9 +23,6 @@ from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.stack_loader import StackLoader
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.language.definition import StackDefinition
-from heatlite.planning.states import Status
-
-MOST_DEFECTS = 5            # consecutive defects while driving a stack before it is set to FAILED
 
 
 class StackController:
@@ -33,8 +32,8 @@ class StackController:
     """
 
     def __init__(self, core: EngineCore, driving: DrivingParts, runners: Runners, executors: Executors,
-                 lifecycle: StackLifecycle, timeouts: Timeouts, definitions: AcceptedDefinitions,
-                 claim: Callable[[Connection, str], Lease | None]) -> None:
+                 lifecycle: StackLifecycle, given_up: GivenUpStacks, timeouts: Timeouts,
+                 definitions: AcceptedDefinitions, claim: Callable[[Connection, str], Lease | None]) -> None:
         """`claim(tx, stack_id)`: the lease of a stack that no other engine drives."""
         self._core = core
         self._driving = driving
@@ -48,9 +47,8 @@ class StackController:
         self._timeouts = timeouts
         self._definitions = definitions
         self.claim = claim
-        self._defects: dict[str, int] = {}          # stack -> number of consecutive defects while driving it
-        self._loader = StackLoader(core, driving, definitions, lifecycle.announce_given_up,
-                                   partial(self.adopt, taken_over=True))
+        self._given_up = given_up
+        self._loader = StackLoader(core, driving, definitions, given_up, partial(self.adopt, taken_over=True))
         self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
         self._stopping = False
 
@@ -85,8 +83,8 @@ class StackController:
         return not (self._runners or self._loader.loading or self._former)
 
     def owns(self, stack_id: str) -> bool:
-        """Whether a stack has a runner."""
-        return stack_id in self._runners
+        """Whether a stack has a runner; while the engine stops, none that lasts."""
+        return stack_id in self._runners and not self._stopping
 
     def drives(self, stack_id: str) -> bool:
         """Whether a stack has a runner, is being loaded for one, or is not to be loaded yet."""
@@ -119,14 +117,10 @@ class StackController:
         for runner in self._runners.all():
             runner.drain(begins_until)
 
-    def is_driven(self, stack_id: str) -> bool:
-        """Whether a stack has a runner, or calls of one that it had still run."""
-        return stack_id in self._runners or stack_id in self._former
-
     @property
-    def driven(self) -> int:
-        """The number of stacks for which `is_driven` holds, but for those that have both."""
-        return len(self._runners) + len(self._former)
+    def driven(self) -> frozenset[str]:
+        """The stacks that have a runner, or of which calls of a former runner still run."""
+        return frozenset({*(runner.leased.id for runner in self._runners.all()), *self._former})
 
     def stop(self) -> int:
         """Stop all runners, end their calls, and take no further stacks. Return how many calls had not returned."""
@@ -179,16 +173,15 @@ class StackController:
             return
         runner = Runner(self._core, self._driving, leased, self._executors.driving(leased), self._lifecycle,
                         self._ended)
-        runner.is_idle = leased.row.status != Status.IN_PROGRESS
         self._runners.add(runner)
         self._capacity.add(leased)
         try:
-            self._timeouts.watch(runner)
             self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
             if taken_over:
                 if leased.unread is None:
                     runner.signal_dispatcher.take_over()
                 runner.wake()
+            self._timeouts.watch(runner)                # last: its timer ends with the runner
         except BaseException:                       # it is not driven: the loader puts it off, or a sweep finds it
             runner.stop()
             self._remove(runner)
@@ -199,31 +192,24 @@ class StackController:
 
     def _ended(self, runner: Runner, error: Exception | None) -> None:
         """A runner has ended. `error`: the defect of the engine that stopped it, or None."""
-        stack_id = runner.leased.id
-        self._count_defect(runner.leased, error)
+        leased = runner.leased
+        is_hopeless = self._given_up.note_end(leased.row, error)
         if not runner.calls_done.is_set():
-            self._former[stack_id] = runner
+            self._former[leased.id] = runner
             self._runtime.spawn(self._forget, runner)
-        self._remove(runner)
+        if self._remove(runner) and is_hopeless:
+            self.acquire(replace(leased.lease, is_new=False))           # once its calls have returned
 
-    def _remove(self, runner: Runner) -> None:
-        stack_id = runner.leased.id
-        if self._runners.remove(runner):
-            self._capacity.remove(stack_id)
-            self._sinks.leave(stack_id)
-            self._definitions.drop(stack_id)
-            memory.large_work.ended(len(runner.leased.definition.snippets))
-
-    def _count_defect(self, leased: LeasedStack, error: Exception | None) -> None:
-        """Set a stack to FAILED that a defect of the engine stops again and again, so that its user can act."""
-        if error is None:
-            self._defects.pop(leased.id, None)
-            return
-        self._defects[leased.id] = self._defects.get(leased.id, 0) + 1
-        if self._defects[leased.id] >= MOST_DEFECTS:
-            del self._defects[leased.id]
-            self._lifecycle.give_up(leased, f'Internal error: {type(error).__name__}; the log of engine '
-                                            f'{self._core.engine_id} has the details')
+    def _remove(self, runner: Runner) -> bool:
+        """Forget a runner. Returns False if that was done before."""
+        leased = runner.leased
+        if not self._runners.remove(runner):
+            return False
+        self._capacity.remove(leased.id)
+        self._sinks.leave(leased.id)
+        self._definitions.drop(leased.id)
+        memory.large_work.ended(len(leased.definition.snippets))
+        return True
 
     def _forget(self, runner: Runner) -> None:
         runner.calls_done.wait()

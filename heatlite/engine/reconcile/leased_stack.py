@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.db.leases import Lease
@@ -12,7 +13,7 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
 from heatlite.engine.reconcile.unread_rows import UnreadRows
 from heatlite.language.definition import StackDefinition
-from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError, StackChange
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError, StackChange, Status
 from heatlite.planning.steps import Desired
 from heatlite.planning.traversal import Traversal
 
@@ -70,6 +71,15 @@ class LeasedStack:
     def rows(self) -> Mapping[int, ResourceState]:
         """Row number -> row, read-only: changes go through `record`."""
         return self.traversal.rows
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the action of a stack that was just loaded has ended."""
+        return self.row.status != Status.IN_PROGRESS
+
+    def take_end(self, ended: StoredStack) -> None:
+        """Take over the state in which the action has ended, once it is stored."""
+        self.row = replace(self.row, status=ended.status, reason=ended.reason)
 
     def record(self, row: ResourceState) -> None:
         """Take over a row that a resource type has changed."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import defects, exception
 from heatlite.common.context import RequestContext
 from heatlite.db import codec, stacks, templates
 from heatlite.engine.durability.journal import LeaseLost, Superseded
+from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, rollback, stack_events
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.action_ends import ActionEnds
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
@@ -21,19 +24,19 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Content, RevisionRecorder
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.settled import settled
-from heatlite.engine.reconcile.stack_reporter import StackReporter
 from heatlite.engine.reconcile.timeouts import Timeouts
-from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, text
-from heatlite.planning.states import Action, Change, Event, StackChange, Status
+from heatlite.planning.states import Action, StackChange, Status
+
+LOG = logging.getLogger(__name__)
 
 
 class StackLifecycle:
     """Writes the rows of stacks, called back by their runners, each in its own thread: see `runner.RunnerCallbacks`."""
 
     def __init__(self, core: EngineCore, driving: DrivingParts, definitions: AcceptedDefinitions, timeouts: Timeouts,
-                 clean_up: CleanUp, recorder: RevisionRecorder, reporter: StackReporter, use_cases: Provider) -> None:
+                 clean_up: CleanUp, recorder: RevisionRecorder, plugins: LifecyclePlugins, ends: ActionEnds) -> None:
         self._runtime = core.runtime
         self._database = core.database
         self._registry = core.registry
@@ -43,17 +46,33 @@ class StackLifecycle:
         self._timeouts = timeouts
         self._clean_up = clean_up
         self._recorder = recorder
-        self._reporter = reporter
-        self._use_cases = use_cases
+        self._plugins = plugins
+        self._ends = ends
 
     # --- the begin of an action -------------------------------------------------------------------------
 
     def begin(self, runner: Runner) -> list[commands.Command]:
-        refusal = self._reporter.refusal(runner)
+        leased = runner.leased
+        refusal = self._refusal(runner)
         if refusal is not None:
-            runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
+            leased.traversal.stop()                  # the refusal is reported, not the traversal's own end
             return [commands.Finish(Status.FAILED, refusal)]
-        return _prepared(runner.leased, runner.leased.traversal.start(self._runtime.now(), _leave_unvisited(runner)))
+        return _prepared(leased, leased.traversal.start(self._runtime.now(), _leave_unvisited(runner)))
+
+    def _refusal(self, runner: Runner) -> str | None:
+        """Ask the lifecycle plug-ins of the operator whether an action may begin. Return why one refuses it, or None.
+        Raises DatabaseUnavailable: the action begins once the database is there again."""
+        if not self._plugins:
+            return None
+        leased = runner.leased
+        try:
+            self._plugins.before(leased.context, runner.executor.facade, None, leased.row.action)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', leased.row.action, leased.id)
+            return str(error.args[0]) if error.args else f'Failed stack pre-ops: {error}'
+        return None
 
     # --- a newer request --------------------------------------------------------------------------------
 
@@ -64,8 +83,8 @@ class StackLifecycle:
             raise LeaseLost(leased.id)
         if row.generation == leased.row.generation:
             runner.signal_dispatcher.check_for_signals()
-            return [commands.Finish(None, '')] if runner.is_idle and not runner.signal_dispatcher.is_busy else []
-        runner.is_idle = False
+            return runner.leave_if_idle()
+        runner.follow()
         if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
             started = leased.row.started_at or leased.row.created_at
             self._take_row(leased, row, self._database.retry_until_available(
@@ -82,8 +101,9 @@ class StackLifecycle:
                 definition: StackDefinition | None = None) -> list[commands.Command]:
         """Retarget the traversal to the request in the stack's row."""
         leased = runner.leased
-        if leased.row.action == Action.SNAPSHOT and leased.row.status == Status.IN_PROGRESS:
-            self._use_cases().snapshots.finished(leased.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
+        if leased.row.status == Status.IN_PROGRESS:
+            self._ends.end_snapshot(replace(leased.row, status=Status.FAILED, reason=text.cancelled(leased.row.action)),
+                                    leased.lease.epoch)
         if definition is None:
             definition = self._definition(row)
         permissions, context = self._database.retry_until_available(
@@ -114,19 +134,22 @@ class StackLifecycle:
     # --- a failure --------------------------------------------------------------------------------------
 
     def report_failure(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
+        failed = replace(runner.leased.row, status=Status.FAILED, reason=reason)
+        try:
+            return self._roll_back(runner, failed) if rolls_back else self._fail(runner, failed)
+        except Superseded:
+            return self.catch_up(runner)
+
+    def _fail(self, runner: Runner, failed: stacks.StoredStack) -> list[commands.Command]:
+        """Store that the action has failed, and report it. Work in flight ends by itself."""
         leased = runner.leased
-        failed = self._event(leased, Status.FAILED, reason)
-        self._reporter.ended(runner, Status.FAILED, reason)
-        if rolls_back:
-            return self._roll_back(runner, failed)
-        leased.row = replace(leased.row, status=Status.FAILED, reason=reason)
-        self._journal.submit(leased.make_change(events=(failed,), stack=StackChange(
-            leased.row.generation, status=Status.FAILED, reason=reason)),
-            lambda why_not: self._reporter.poll_parent(leased.row))
+        self._journal.write(self._ends.change(failed, leased.lease.epoch))
+        leased.take_end(failed)
+        self._ends.report(failed, runner)
         return []
 
-    def _roll_back(self, runner: Runner, failed: Event) -> list[commands.Command]:
-        """Store the begin of the rollback with the event of the failure, and retarget the traversal."""
+    def _roll_back(self, runner: Runner, failed: stacks.StoredStack) -> list[commands.Command]:
+        """Store the begin of the rollback with the event of the failure, report both, and retarget the traversal."""
         leased = runner.leased
         now = self._runtime.now()
         target_id, definition = self._rollback_target(leased, now)
@@ -135,17 +158,16 @@ class StackLifecycle:
                         template_id=target_id, previous_template_id=leased.row.template_id,
                         parameters=definition.parameters.shown(), generation=leased.row.generation + 1,
                         revision=stacks.next_revision(leased.row), updated_at=now, started_at=now)
-        begun = stack_events.of_stack(self._runtime, after)
-        try:
-            self._journal.write(leased.make_change(events=(failed, begun), stack=StackChange(
-                leased.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
-                template_id=target_id, previous_template_id=leased.row.template_id,
-                parameters=codec.encode(after.parameters), description=str(definition.description),
-                next_generation=after.generation, updated_at=now, revision=after.revision,
-                revisions=self._recorder.of(leased.row, after, Content.of(definition), None))))
-        except Superseded:
-            return self.catch_up(runner)
-        self._reporter.begun(after)
+        events = tuple([stack_events.of_stack(self._runtime, each) for each in (failed, after)])
+        self._journal.write(leased.make_change(events=events, stack=StackChange(
+            leased.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
+            template_id=target_id, previous_template_id=leased.row.template_id,
+            parameters=codec.encode(after.parameters), description=str(definition.description),
+            next_generation=after.generation, updated_at=now, revision=after.revision,
+            revisions=self._recorder.of(leased.row, after, Content.of(definition), None))))
+        leased.take_end(failed)
+        self._ends.report(failed, runner)
+        self._ends.report_begin(after)
         return self._follow(runner, after, definition)
 
     def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
@@ -158,72 +180,63 @@ class StackLifecycle:
 
     # --- the end of an action ---------------------------------------------------------------------------
 
-    def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
+    def finish(self, runner: Runner, status: Status, reason: str, release: bool) -> bool:
         leased = runner.leased
-        is_deleted = leased.row.action == Action.DELETE and status is Status.COMPLETE
+        ended = replace(leased.row, status=status, reason=reason)
+        is_deleted = ended.action == Action.DELETE and status is Status.COMPLETE
         deleted_at = self._runtime.now() if is_deleted else None
-        self._before_end(leased, status, reason, is_deleted)
-        change = self._end_change(runner, status, reason, deleted_at, release)
+        self._ends.end_snapshot(ended, leased.lease.epoch)
+        if is_deleted:
+            self._before_removal(leased)
+        shown = self._outputs(runner)
+        brought = None if shown is None else settled(
+            leased, status, shown, runner.executor.objects.kind_of, runner.executor.attributes.is_live,
+            self._recorder.key)
         try:
-            self._journal.write(change)
+            self._journal.write(self._ends.change(
+                ended, leased.lease.epoch, outputs=codec.encode_or_null(shown), settled=brought,
+                deleted_at=deleted_at, release=release or is_deleted))
         except Superseded:
             return False
-        if status is not None:
-            leased.row = replace(leased.row, status=status, reason=reason)      # a runner may stay, for signals
-            self._reporter.ended(runner, status, reason)
-            self._reporter.poll_parent(leased.row)
-        if not is_deleted and (status is not None or leased.row.status == Status.FAILED):   # see `report_failure`
+        leased.take_end(ended)                      # a runner may stay, for signals
+        self._ends.report(ended, runner)
+        if not is_deleted:
             self._clean_up.after_action(leased)
         return True
 
-    def _before_end(self, leased: LeasedStack, status: Status | None, reason: str, is_deleted: bool) -> None:
-        """Do what must be done while the stack is not at its end: complete its snapshot, delete what belongs to it."""
-        row = leased.row
-        if row.action == Action.SNAPSHOT and (status is not None or row.status == Status.FAILED):
-            self._journal.check(leased.id, leased.lease.epoch)
-            self._use_cases().snapshots.finished(row, status or Status.FAILED, reason or row.reason)
-        if is_deleted:
-            if row.owner_id is None:                # the stack needs its credentials for what is not deleted yet
-                self._journal.check(leased.id, leased.lease.epoch)
-            self._clean_up.before_removal(leased)
+    def leave(self, runner: Runner, release: bool) -> bool:
+        leased = runner.leased
+        has_failed = leased.row.status == Status.FAILED     # perhaps while steps were under way: see `report_failure`
+        if has_failed:
+            self._ends.end_snapshot(leased.row, leased.lease.epoch)
+        shown = codec.encode_or_null(self._outputs(runner))
+        try:
+            self._journal.write(leased.make_change(stack=StackChange(
+                leased.row.generation, outputs=shown, release=release)))
+        except Superseded:
+            return False
+        if has_failed:
+            self._clean_up.after_action(leased)
+        return True
 
-    def _end_change(self, runner: Runner, status: Status | None, reason: str, deleted_at: datetime | None,
-                    release: bool) -> Change:
-        """Return the change that ends an action. `status` None: it has ended before, and the outputs may have changed
-        since."""
+    def _before_removal(self, leased: LeasedStack) -> None:
+        """Delete what belongs to a stack that is about to be marked as deleted."""
+        if leased.row.owner_id is None:             # the stack needs its credentials for what is not deleted yet
+            self._journal.check(leased.id, leased.lease.epoch)
+        self._clean_up.before_removal(leased)
+
+    def _outputs(self, runner: Runner) -> list[dict[str, object]] | None:
+        """Resolve the outputs of a stack; None while it is being deleted."""
         leased, executor = runner.leased, runner.executor
-        shown = brought = None
-        if leased.row.action != Action.DELETE:
-            resolved = outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
-            shown = codec.encode(resolved)
-            brought = settled(leased, status, resolved, executor.objects.kind_of, executor.attributes.is_live,
-                              self._recorder.key)
-        return leased.make_change(
-            events=() if status is None else (self._event(leased, status, reason),),
-            stack=StackChange(
-                leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
-                deleted_at=deleted_at, settled=brought, release=release or deleted_at is not None))
+        if leased.row.action == Action.DELETE:
+            return None
+        return outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
 
     def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
         row = runner.leased.row
         if row.action == Action.DELETE and status is Status.COMPLETE:
             return False                            # its row is gone with that change
         return self._sinks.follows(row.id) if status is not None else self._sinks.is_behind(row.id)
-
-    def give_up(self, leased: LeasedStack, reason: str) -> None:
-        """Set a stack to FAILED that the engine cannot drive, so that its user can act."""
-        self._journal.submit(leased.make_change(
-            events=(self._event(leased, Status.FAILED, reason),),
-            stack=StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True)))
-
-    def announce_given_up(self, row: stacks.StoredStack) -> None:
-        """Inform everything that waits for a stack that it was given up, as at any other end of an action."""
-        if row.action == Action.SNAPSHOT:
-            self._use_cases().snapshots.finished(row, Status.FAILED, row.reason)
-        self._reporter.given_up(row)
-
-    def _event(self, leased: LeasedStack, status: str, reason: str) -> Event:
-        return stack_events.of_stack(self._runtime, leased.row)._replace(status=status, reason=reason)
 
 
 def _leave_unvisited(runner: Runner) -> frozenset[str]:

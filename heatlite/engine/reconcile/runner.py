@@ -37,27 +37,31 @@ INSPECTED_AT_ONCE = 100             # unchanged resources, until other threads m
 class RunnerCallbacks(Protocol):
     """Reads and writes the rows of stacks for their runners (`engine.reconcile.lifecycle.StackLifecycle`)."""
 
-    def report_failure(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
-        """Report that the stack has failed. With `rolls_back`, retarget its traversal and return its commands."""
-
-    def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
-        """Store the final state of the action. Returns False if a newer request was accepted meanwhile.
-
-        `release`: release the lease, too.
-        """
-
-    def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
-        """Whether events have to be sent to sinks before the stack's lease may be released.
-
-        `status`: the final state that is about to be stored, or None. `Runner.finish_if_idle` is called once they were
-        sent.
-        """
+    def begin(self, runner: Runner) -> list[commands.Command]:
+        """Begin with the action of a stack that was just loaded: return the first commands."""
 
     def catch_up(self, runner: Runner) -> list[commands.Command]:
         """On wake-up: re-read the stack's row, and retarget the traversal if its generation changed."""
 
-    def begin(self, runner: Runner) -> list[commands.Command]:
-        """Begin an action: return the first commands."""
+    def report_failure(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
+        """Store that the action has failed, and report it. With `rolls_back`, retarget the traversal and return its
+        commands."""
+
+    def finish(self, runner: Runner, status: Status, reason: str, release: bool) -> bool:
+        """Store that the action has ended, and report it. Returns False if a newer request was accepted meanwhile.
+
+        `release`: release the lease, too.
+        """
+
+    def leave(self, runner: Runner, release: bool) -> bool:
+        """Store what has changed since the end of the action. Returns and `release`: as `finish`."""
+
+    def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
+        """Whether events have to be sent to sinks before the stack's lease may be released.
+
+        `status`: in which the action is about to end; None: it has ended. `Runner.finish_if_idle` is called once they
+        were sent.
+        """
 
 
 class Runner:
@@ -80,7 +84,7 @@ class Runner:
         self._is_woken = False                      # its inbox has a wake-up that has not begun
         self._timer: Timer | None = None            # of the timeout of its action
         self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way
-        self.is_idle = False                        # no action is in progress: it only handles signals
+        self._is_idle = leased.is_at_rest           # no action is in progress: it only handles signals
         self.signal_dispatcher = SignalDispatcher(core, driving, leased, self)
 
     # --- from other threads -----------------------------------------------------------------------------
@@ -94,7 +98,7 @@ class Runner:
     def finish_if_idle(self) -> None:
         """After the last signal was handled, or the last event was sent: finish, if no action is in progress."""
         self._note_idle()
-        self.ask(lambda: [commands.Finish(None, '')] if self.is_idle and not self._needs_lease(None) else [])
+        self.ask(self.leave_if_idle)
 
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns; not while it drains."""
@@ -154,7 +158,7 @@ class Runner:
         self._runtime.serve(self.leased.id)
         try:
             turns.begin(*self.leased.owners)
-            if not self.is_idle and not self.begins_nothing:
+            if not self._is_idle and not self.begins_nothing:
                 self._perform(self._callbacks.begin(self))
             while not self._inbox.is_stopped and not self._is_drained():
                 work = self._inbox.take()
@@ -182,6 +186,16 @@ class Runner:
             self._calls.withdraw()
             self._note_idle()
             self._end(self, self._inbox.defect)
+
+    def follow(self) -> None:
+        """Note that a newer request was accepted: its action is in progress."""
+        self._is_idle = False
+
+    def leave_if_idle(self) -> list[commands.Command]:
+        """End, unless an action is in progress, or something needs the lease."""
+        if self._is_idle and not self._needs_lease(None):
+            self._leave()
+        return []
 
     def _catch_up(self) -> Iterable[commands.Command]:
         self._is_woken = False                      # before the rows are read: what is stored later needs another look
@@ -246,6 +260,8 @@ class Runner:
                     waiting.extend(self._callbacks.report_failure(self, reason, rollback))
                 case commands.Finish(status, reason):
                     self._finish(status, reason)
+                case commands.Leave():
+                    self._leave()
 
     def _goes_on(self, command: commands.Command, following: commands.Command | None) -> bool:
         """Whether a command is performed while the runner drains."""
@@ -262,18 +278,25 @@ class Runner:
             self._runtime.sleep(0)
         return self.leased.traversal.handle(commands.Inspected(step, UNCHANGED), self._runtime.now())
 
-    def _finish(self, status: Status | None, reason: str) -> None:
-        """Store the final state. While signals are being handled, or events sent, the lease is not released."""
+    def _finish(self, status: Status, reason: str) -> None:
         stays = self._needs_lease(status)
-        if not self._callbacks.finish(self, status, reason, release=not stays):
-            self.is_idle = False
+        self._end_action(self._callbacks.finish(self, status, reason, release=not stays), stays)
+
+    def _leave(self) -> None:
+        stays = self._needs_lease(None)
+        self._end_action(self._callbacks.leave(self, release=not stays), stays)
+
+    def _end_action(self, is_stored: bool, stays: bool) -> None:
+        """`stays`: signals are being handled, or events sent, and the lease was not released."""
+        if not is_stored:
+            self.follow()
             self.wake()
         elif stays:
-            self.is_idle = True
+            self._is_idle = True
             self.finish_if_idle()
         else:
             self._inbox.is_stopped = True
 
     def _needs_lease(self, status: Status | None) -> bool:
-        """Whether the lease is still needed once that final state is stored."""
+        """Whether the lease is still needed once the action has ended in that state; None: it has."""
         return self.signal_dispatcher.is_busy or self._callbacks.has_unsent_events(self, status)

@@ -14,15 +14,16 @@ from heatlite.db.leases import Lease
 from heatlite.engine.durability import lease_manager, request_ids
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
-from heatlite.engine.reconcile import given_up_stacks, loading
+from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
+from heatlite.engine.reconcile.given_up_stacks import GivenUpStacks
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.unloadable import Unloadable
 from heatlite.language.definition import StackDefinition
-from heatlite.planning.states import Action, Status
+from heatlite.planning.states import Action
 
 LOG = logging.getLogger(__name__)
 
@@ -35,10 +36,8 @@ class StackLoader:
     """Loads stacks in threads of its own, and gives back the leases of those that are not to be driven."""
 
     def __init__(self, core: EngineCore, driving: DrivingParts, definitions: AcceptedDefinitions,
-                 announce_given_up: Callable[[stacks.StoredStack], None],
-                 adopt: Callable[[LeasedStack], None]) -> None:
-        """`announce_given_up(row)`: called with the row of a stack that was set to FAILED; `adopt(leased)`: begins to
-        drive a stack."""
+                 given_up: GivenUpStacks, adopt: Callable[[LeasedStack], None]) -> None:
+        """`adopt(leased)`: begins to drive a stack."""
         self._runtime = core.runtime
         self._database = core.database
         self._engine_id = core.engine_id
@@ -48,12 +47,12 @@ class StackLoader:
         self._timers = driving.timers
         self._settings = driving.settings
         self._definitions = definitions
-        self._announce_given_up = announce_given_up
+        self._given_up = given_up
         self._adopt = adopt
         self._loading: dict[str, Lease] = {}            # leases of stacks that are not loaded yet
         self._put_off_leases: dict[str, Lease] = {}     # of stacks that cannot be loaded, until they are tried again
         self._unloadable = Unloadable(core.runtime, core.database, driving.journal, driving.settings.action_timeout,
-                                      announce_given_up)
+                                      given_up.fail)
         self._loaders = Pool(core.runtime, LOADERS)
 
     @property
@@ -91,7 +90,7 @@ class StackLoader:
 
     def _load_guarded(self, lease: Lease) -> None:
         """Load a stack. It has one outcome: the stack is driven, or put off, or its lease is given back, unless that
-        was lost, or the stack was given up."""
+        was lost, or the stack was given up. One of which a change is not stored is found by a later sweep."""
         bind(None, Subject(lease.stack_id))         # until the stack is read, its request is not known
         self._runtime.serve(lease.stack_id)           # reading a definition may end the engine
         try:
@@ -115,12 +114,11 @@ class StackLoader:
     def _load(self, lease: Lease) -> None:
         if not lease.is_new:                        # pending changes of this engine are written before reading
             self._journal.begin(lease.stack_id, lease.epoch)
-        if lease.strikes and given_up_stacks.give_up(self._runtime, self._database, self._journal, lease,
-                                                     self._announce_given_up):
+        if self._given_up.give_up(lease):
             return
         leased = loading.load(self._runtime, self._database, lease, self._registry,
                               self._settings.retry_limit, self._known)
-        if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
+        if leased is None or (leased.is_at_rest and leased.row.action == Action.DELETE):
             self._forget_signals(lease)
             return
         if self._loading.get(lease.stack_id) is not lease:

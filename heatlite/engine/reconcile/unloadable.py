@@ -18,7 +18,6 @@ from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
-from heatlite.engine.reconcile import given_up_stacks
 from heatlite.planning.states import Change, StackChange, Status
 from heatlite.planning.timeouts import action_seconds
 
@@ -33,13 +32,13 @@ class Unloadable:
     """Remembers which stacks could not be loaded, and how often. Called in the threads that load stacks."""
 
     def __init__(self, runtime: Runtime, database: Database, journal: Journal, timeout: int,
-                 announce: Callable[[stacks.StoredStack], None]) -> None:
-        """`timeout`: seconds, of stacks without one of their own; `announce`: as of `given_up_stacks.give_up`."""
+                 fail: Callable[[Lease, stacks.StoredStack, str], bool]) -> None:
+        """`timeout`: seconds, of stacks without one of their own; `fail`: see `given_up_stacks.GivenUpStacks`."""
         self._runtime = runtime
         self._database = database
         self._journal = journal
         self._timeout = timeout
-        self._announce = announce
+        self._fail = fail
         self._tries: dict[str, int] = {}
 
     def loaded(self, stack_id: str) -> None:
@@ -83,8 +82,7 @@ class Unloadable:
         length = timedelta(seconds=action_seconds(row.timeout_mins, self._timeout))
         if self._runtime.now() >= (row.started_at or row.created_at) + length:
             self.loaded(row.id)
-            return given_up_stacks.fail(self._runtime, self._database, self._journal, lease, row, _(
-                'The stack could not be loaded until the timeout of its action: %s') % why, self._announce)
+            return self._fail(lease, row, _('The stack could not be loaded until the timeout of its action: %s') % why)
         reason = _('The action waits until the stack can be loaded: %s') % why
         if reason != row.reason:
             self._journal.write(Change(row.id, lease.epoch, stack=StackChange(row.generation, reason=reason)))

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, metrics
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.db import credentials, events, leases, refactoring, resources, stack_trees, stacks, templates
@@ -17,8 +17,8 @@ from heatlite.db.credentials import Credentials
 from heatlite.db.refactoring import RowMove
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
-from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import request_keys, stack_events
+from heatlite.engine.reconcile.action_ends import ActionEnds
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.requests import guard_checks, refactor_checks
@@ -50,7 +50,7 @@ class StoredRefactor:
 class RefactorStore:
     """Stores refactors, in threads of requests."""
 
-    def __init__(self, parts: RequestParts, sinks: EventSinks, notify: Notify, most_events: int) -> None:
+    def __init__(self, parts: RequestParts, sinks: EventSinks, ends: ActionEnds, most_events: int) -> None:
         """`most_events`: in the history of one stack, 0: no limit."""
         self._runtime = parts.core.runtime
         self._database = parts.core.database
@@ -58,7 +58,7 @@ class RefactorStore:
         self._stored_stacks = parts.stored_stacks
         self._recorder = parts.recorder
         self._sinks = sinks
-        self._notify = notify
+        self._ends = ends
         self._most_events = most_events
         self._authority = Authority(parts.core.runtime, parts.core.registry)
         self._former_owners = FormerOwners(parts.core.database, self._authority)
@@ -78,10 +78,7 @@ class RefactorStore:
         for send_event in stored.announcements:
             send_event()
         for begun, row in stored.rows:
-            metrics.stacks.labels(row.action, Status.COMPLETE).inc()
-            self._notify(begun, begun.action, begun.status, begun.reason)
-            self._notify(row, row.action, row.status, row.reason)
-            LOG.info('Stack %s [%s] was refactored', row.name, row.id)
+            self._ends.report_at_once(begun, row)
         for _begun, row in stored.rows:
             if authorities.get(row.id) is not None:
                 self._end_former_owners(row)

@@ -12,6 +12,7 @@ from heatlite.common.limits import Limits
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.in_order import InOrder
+from heatlite.engine.reconcile.action_ends import ActionEnds
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -68,6 +69,7 @@ class EngineParts:
     recorder: RevisionRecorder
     plugins: LifecyclePlugins
     notify: InOrder
+    ends: ActionEnds
     alarms: Alarms
     wake: Callable[[str], None]
     wake_other: Callable[[str, str | None], None]
@@ -95,7 +97,7 @@ class RequestUseCases:
             self.policies)
         self.refactors = Refactors(
             shared, self.stacks, self.updates,
-            RefactorStore(shared, parts.sinks, parts.notify, conf.max_events_per_stack), conf.max_nested_stack_depth)
+            RefactorStore(shared, parts.sinks, parts.ends, conf.max_events_per_stack), conf.max_nested_stack_depth)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(shared, self.actions, parts.reader.read, conf.max_snapshots_per_stack)
         self.stack_sets = StackSets(runtime)
@@ -132,7 +134,7 @@ class RequestUseCases:
             checked_definitions=CheckedDefinitions(core.registry),
             previews=Previews(core, self.for_stacks, conf.max_resources_per_stack, conf.observe_on_update),
             unchanged=UnchangedUpdates(core, parts.recorder, conf.observe_on_update, conf.max_events_per_stack,
-                                       parts.plugins, parts.notify))
+                                       parts.plugins, parts.ends))
 
     def for_stacks(self) -> UseCases:
         """Return the use cases that driving a stack needs."""

@@ -150,12 +150,21 @@ class Snapshots:
         if snapshot_id is None:
             return
 
-        def store(tx: Connection) -> None:
+        def store(tx: Connection, with_data: bool) -> None:
             if snapshots.is_being_made(tx, snapshot_id):
-                data = {**exports.document(tx, row.id), 'action': row.action, 'status': str(status)}
+                data = {**exports.document(tx, row.id), 'action': row.action,
+                        'status': str(status)} if with_data else None
                 snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
 
-        self._database.retry_until_available(store)
+        try:
+            self._database.retry_until_available(lambda tx: store(tx, True))
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            if status is Status.COMPLETE:
+                raise
+            defects.log(LOG, error, 'The failed snapshot %s of stack %s has no data', snapshot_id, row.id)
+            self._database.retry_until_available(lambda tx: store(tx, False))
 
     def _found(self, tx: Connection, row: stacks.StoredStack, snapshot_id: str) -> snapshots.Snapshot:
         found = snapshots.show(tx, snapshot_id)

@@ -5,17 +5,15 @@ Clients see what they see of any update: the state, the times and both events of
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from heatlite.common import metrics
 from heatlite.db import events, leases, settled_stacks, stacks
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
-from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile.action_ends import ActionEnds
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.revisions import Content, RevisionRecorder
 from heatlite.engine.reconcile.settled import inputs_of_root
@@ -23,14 +21,12 @@ from heatlite.language.definition import NOTHING_SHARED, SharedText, StackDefini
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 
-LOG = logging.getLogger(__name__)
-
 
 class UnchangedUpdates:
     """Ends updates that change nothing, in the threads and transactions of their requests."""
 
     def __init__(self, core: EngineCore, recorder: RevisionRecorder, observes: bool, most_events: int,
-                 plugins: LifecyclePlugins, notify: Notify) -> None:
+                 plugins: LifecyclePlugins, ends: ActionEnds) -> None:
         """`observes`: whether every update compares resources with the cloud; `most_events`: in the history of one
         stack, 0: no limit; `plugins`: must be called for each action."""
         self._runtime = core.runtime
@@ -39,7 +35,7 @@ class UnchangedUpdates:
         self._recorder = recorder
         self._is_off = observes or bool(plugins)
         self._most_events = most_events
-        self._notify = notify
+        self._ends = ends
 
     def settled(self, row: stacks.StoredStack, definition: StackDefinition, content: Content) -> str | None:
         """Return the digest of the influences on a stack that an update with this definition would not change; else
@@ -100,12 +96,8 @@ class UnchangedUpdates:
         stored = self._database.retry(end)
         if stored is None:
             return None
-        for each in stored:
-            self._notify(each, each.action, each.status, each.reason)
-        metrics.stacks.labels(Action.UPDATE, Status.COMPLETE).inc()
-        ended = stored[1]
-        LOG.info('Stack %s [%s] %s_%s: nothing has changed', ended.name, ended.id, ended.action, ended.status)
-        return ended
+        self._ends.report_at_once(*stored)
+        return stored[1]
 
     @staticmethod
     def _is_settled(tx: Connection, row: stacks.StoredStack, digest: str) -> bool:
