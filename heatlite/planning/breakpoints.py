@@ -40,6 +40,16 @@ class Breakpoints:
         """Return the breakpoint that held the row when the previous owner was interrupted, once; or ''."""
         return self._held_before.pop(row.id, '')
 
+    def take_before(self) -> dict[int, str]:
+        """Return the breakpoints that held rows when the previous owner was interrupted, once: row number -> which."""
+        held, self._held_before = self._held_before, {}
+        return held
+
+    @property
+    def was_holding(self) -> bool:
+        """Whether rows were held when the previous owner was interrupted that are not held again."""
+        return bool(self._held_before)
+
     def hold(self, step: Step, state: StepState, row: ResourceState, hook: str) -> Pause:
         state.row_id, state.hook = row.id, hook
         self._held[step] = row

@@ -108,6 +108,11 @@ class Traversal:
         """Whether nothing further begins: the action has failed, was cancelled or has timed out."""
         return self._ending.is_stopped
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the previous owner was interrupted in steps, as long as they were not begun here."""
+        return self._breakpoints.was_holding or any(row.in_progress for row in self._rows.by_number.values())
+
     def has_ended(self, step: Step) -> bool:
         """Whether `step` has ended, or was dropped with its target."""
         return self._steps.has_ended(step)
@@ -190,6 +195,40 @@ class Traversal:
         """Start no further step; work in flight ends by itself. The caller reports the stack's state."""
         self._ending.stop()
         return self._release_hooks() + self._end()
+
+    def conclude(self) -> list[Command]:
+        """Begin with an action that has ended while steps were under way: go on with those in which the previous owner
+        was interrupted, start no other one, and release the breakpoints. The state of the stack is stored already."""
+        self._ending.stop()
+        commands: list[Command] = []
+        for number, hook in self._breakpoints.take_before().items():
+            row = self.rows[number]
+            step = Step(self._target_number, StepKind.CONCLUDE, row.name, number)
+            commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
+        for row in list(self._rows.by_number.values()):
+            if row.in_progress:
+                commands += self._conclude(row, self._target_number)
+        return commands + self._end()
+
+    def _conclude(self, row: ResourceState, target: int) -> list[Command]:
+        """Go on with the step of `target` that works on a row in progress, as it would have ended without the
+        interruption. An update of which it is not known how far it has come counts as failed: the next one compares the
+        resource anew."""
+        action = row.action
+        if action in MAKING:
+            return self._resume(Step(target, StepKind.CONCLUDE, row.name, row.id), row)
+        if action is Action.UPDATE:
+            if row.name in self.desired and row.template_id == self.template_id and row.handle is not NO_HANDLE:
+                return self._resume(Step(target, StepKind.APPLY, row.name), row)
+            failed = self._rows.set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % action,
+                                                 handle=NO_HANDLE))
+            return [Persist(Step(target, StepKind.CONCLUDE, row.name, row.id), failed)]
+        step = (Step(target, StepKind.DELETE, row.name, row.id) if action is Action.DELETE else
+                Step(target, StepKind.ACTION, row.name, row.id, action))
+        if row.handle is not NO_HANDLE:
+            return self._resume(step, row)
+        self._steps.occupy(step, row.id).action = action
+        return [self._call(step)]
 
     # --- events -----------------------------------------------------------------------------------------
 
@@ -329,6 +368,11 @@ class Traversal:
         if row.action is Action.INIT and action in (Action.CHECK, Action.SUSPEND, Action.RESUME):
             self._complete_step(step)          # was never created: nothing to act on
             return []
+        if row.in_progress and row.action is not action:
+            concluding = self._conclude(row, self._target_number - 1)       # interrupted in a former action
+            if row.id in self._steps.busy:
+                return concluding + self._block(step, row.id)
+            return concluding + self._start_action(step, now)
         invalid = steps.refuses(row, action)
         if invalid is not None:
             return self._refused(step, row, action, f'Error: resources.{row.name}: {invalid}')
@@ -652,8 +696,9 @@ class Traversal:
         return self._begin(step, row, Action.CREATE, now)
 
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
-        """End a step whose failed object was deleted and that is not retried: restore its first failure."""
-        row = self._rows.set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=self._state(step).error))
+        """End a step whose unfinished object was deleted and that is not retried: restore its first failure."""
+        reason = self._state(step).error or text.INTERRUPTED % Action.CREATE
+        row = self._rows.set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=reason))
         self._end_step(step)
         return [Persist(step, row, event=False)]
 

@@ -82,6 +82,15 @@ class Driver:
         self.deleting.clear()
         return self.traversal(action, wanted, list(self.stored.values()), template, **options)
 
+    def conclude(self, action, wanted, template, **options):
+        """Another engine takes over the stack, whose action has ended."""
+        self.inbox.clear()
+        self.deleting.clear()
+        self.arguments = action, wanted, list(self.stored.values()), template, {'retry_limit': 5, **options}
+        self.traverse = self.new()
+        self.tell('conclude')
+        return self
+
     def retarget(self, action, wanted, template, **options):
         target, options = self.target(action, wanted, template, options)
         self.tell('retarget', target, self.now, **options)

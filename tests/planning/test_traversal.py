@@ -328,6 +328,26 @@ def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():
     assert failed.traverse.stop() == [Leave()]
 
 
+# --- interrupted after the end of the action -----------------------------------------------------------------------
+
+@settings(max_examples=200, deadline=None)
+@given(definitions(), st.integers(0, 2**32), st.integers(0, 40), st.booleans(), st.sampled_from(list(Outcome)),
+       st.sampled_from([Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.SNAPSHOT]))
+def test_steps_of_an_action_that_has_ended_end_and_no_other_begins(wanted, seed, steps, is_slow, outcome, action):
+    driver = Driver(seed, slow=wanted if is_slow else (), recovers=outcome)
+    driver.traversal(Action.CREATE, wanted).run(steps)
+    driver.verdicts = {name: Verdict(changed=True) for name in wanted}
+    template = 't2' if action is Action.UPDATE else 't1'
+    driver.retarget(action, wanted, template)
+    driver.run(steps)
+    interrupted = {row.name for row in driver.stored.values() if row.in_progress}
+    called = len(driver.calls)
+    driver.conclude(action, wanted, template, next_row=max(driver.stored, default=0) + 1).run()
+    assert driver.finish == 'reported before'
+    assert not any(row.in_progress for row in driver.stored.values())
+    assert {name for _action, name, _row in driver.calls[called:]} <= interrupted
+
+
 # --- interrupted, and continued for the same request ---------------------------------------------------------
 
 def interrupted(steps, **options):

@@ -74,8 +74,10 @@ class LeasedStack:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the action of a stack that was just loaded has ended."""
-        return self.row.status != Status.IN_PROGRESS
+        """Whether nothing is to be done for a stack that was just loaded: its action has ended, and with it all steps.
+        A failure or a cancel ends an action while steps are under way; their engine may have ended before them."""
+        return self.row.status == Status.COMPLETE or (
+            self.row.status == Status.FAILED and not self.traversal.is_interrupted)
 
     def take_end(self, ended: StoredStack) -> None:
         """Take over the state in which the action has ended, once it is stored."""

@@ -53,6 +53,8 @@ class StackLifecycle:
 
     def begin(self, runner: Runner) -> list[commands.Command]:
         leased = runner.leased
+        if leased.row.status != Status.IN_PROGRESS:
+            return leased.traversal.conclude()
         refusal = self._refusal(runner)
         if refusal is not None:
             leased.traversal.stop()                  # the refusal is reported, not the traversal's own end
