@@ -47,8 +47,9 @@ def lasts(row):
 
 
 def expected(kept, before):
-    """What a request needs of LEFT after an action: nothing is adopted after a rollback."""
-    return set(kept) - ({'adopt'} if before is Action.ROLLBACK else set())
+    """What a request needs of LEFT after an action: nothing is adopted after a rollback, and the snapshot that was
+    being made has to end."""
+    return {'snapshot', *kept} - ({'adopt'} if before is Action.ROLLBACK else set())
 
 
 # --- a user's requests ---------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ Each action ends in one of these ways:
 - A step has failed (`lifecycle.report_failure`). Work in flight goes on, or a rollback begins in the same change.
 - The stack is given up (`given_up_stacks`). Its resources in progress fail first; its pending signals are dropped.
 - Its own request ends it, in the transaction that accepts it (`requests.unchanged`, `requests.refactor_store`).
-- A newer request takes its place (`lifecycle.catch_up`): that request has stored, and reported, what follows.
+- A newer request takes its place (`lifecycle.begin`, `catch_up`): that request has stored, and reported, what follows.
 
-The state of the stack and the event of the end are one change. The snapshot that the action makes ends before it: an
-engine that dies in between leaves an action that ends again. An end is reported after its commit, and once: to the
-metrics, the log, the trace, the message bus with the audit trail, the lifecycle plug-ins, and the step of the parent.
+The state of the stack and the event of the end are one change. The snapshot that the action makes ends before it, or
+with the work in flight of an action that has failed: an engine that dies in between leaves an action that ends again.
+An end is reported after its commit, at most once: to the metrics, the log, the trace, the message bus with the audit
+trail, the lifecycle plug-ins, and the step of the parent.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability.journal import Journal
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import action_spans, stack_events
+from heatlite.engine.reconcile import action_spans, request_keys, stack_events
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.use_cases import Provider
+from heatlite.planning import text
 from heatlite.planning.states import Action, Change, StackChange, Status
 
 LOG = logging.getLogger(__name__)
@@ -49,11 +51,17 @@ class ActionEnds:
     # --- what is stored ---------------------------------------------------------------------------------
 
     def end_snapshot(self, row: StoredStack, epoch: int) -> None:
-        """Store the end of the snapshot that the action makes, if it makes one. Waits for the database. Raises
-        LeaseLost, and NotStored if a change of the stack is missing. `epoch`: of the lease."""
-        if row.action == Action.SNAPSHOT:
-            self._journal.check(row.id, epoch)
-            self._use_cases().snapshots.finished(row, row.status, row.reason)
+        """Store the end of the snapshot that the action in `row` makes, once that has ended; or of the one that the
+        action before it was making. Waits for the database. Raises LeaseLost, and NotStored if a change of the stack is
+        missing. `epoch`: of the lease. Costs nothing if there is no snapshot."""
+        if not (row.request or {}).get(request_keys.SNAPSHOT):
+            return
+        is_own = row.action == Action.SNAPSHOT
+        if is_own and row.status == Status.IN_PROGRESS:
+            return
+        self._journal.check(row.id, epoch)
+        self._use_cases().snapshots.finished(row, row.status if is_own else Status.FAILED,
+                                             row.reason if is_own else text.cancelled(Action.SNAPSHOT))
 
     def change(self, ended: StoredStack, epoch: int, *, outputs: str | None = None, settled: str | None = None,
                deleted_at: datetime | None = None, signals: tuple[int, ...] = (), release: bool = False) -> Change:

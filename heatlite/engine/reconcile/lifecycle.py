@@ -53,6 +53,7 @@ class StackLifecycle:
 
     def begin(self, runner: Runner) -> list[commands.Command]:
         leased = runner.leased
+        self._ends.end_snapshot(leased.row, leased.lease.epoch)
         if leased.row.status != Status.IN_PROGRESS:
             return leased.traversal.conclude()
         refusal = self._refusal(runner)
@@ -103,9 +104,8 @@ class StackLifecycle:
                 definition: StackDefinition | None = None) -> list[commands.Command]:
         """Retarget the traversal to the request in the stack's row."""
         leased = runner.leased
-        if leased.row.status == Status.IN_PROGRESS:
-            self._ends.end_snapshot(replace(leased.row, status=Status.FAILED, reason=text.cancelled(leased.row.action)),
-                                    leased.lease.epoch)
+        self._ends.end_snapshot(_replaced(leased.row), leased.lease.epoch)
+        self._ends.end_snapshot(row, leased.lease.epoch)
         if definition is None:
             definition = self._definition(row)
         permissions, context = self._database.retry_until_available(
@@ -250,6 +250,13 @@ def _leave_unvisited(runner: Runner) -> frozenset[str]:
     if found.read is not None:
         leased.traversal.take(found.read.rows, found.read.next_row, found.read.unread)
     return found.names
+
+
+def _replaced(row: stacks.StoredStack) -> stacks.StoredStack:
+    """Return the row of an action as it ends when another request takes its place."""
+    if row.status != Status.IN_PROGRESS:
+        return row
+    return replace(row, status=Status.FAILED, reason=text.cancelled(row.action))
 
 
 def _prepared(leased: LeasedStack, next_commands: list[commands.Command]) -> list[commands.Command]:

@@ -19,7 +19,7 @@ INPUTS = 'inputs'                   # of a nested stack: digest of the influence
 TOLERANCE = 'tolerance'             # of a nested stack: number of members that may fail while the others go on
 WAITING = 'waiting'                 # of a nested stack: {name: true} of members of a group whose batch comes later
 UNDOING = 'undoing'                 # of a nested stack: it follows a rollback
-SNAPSHOT = 'snapshot'               # of a snapshot: its id
+SNAPSHOT = 'snapshot'               # of a snapshot: its id; of what takes its place: that of one that was being made
 RESTORE = 'restore'                 # of a restore: the id of the snapshot
 ABANDON = 'abandon'                 # of a delete: the objects of the resources stay
 TAKEN_OVER = 'taken_over'           # of the root of a tree that was taken over: the mark of the tree in Heat
@@ -35,7 +35,7 @@ LASTING: Mapping[str, frozenset[Action]] = {        # key -> the requests that i
     TOLERANCE: KEEPS_DEFINITION | {Action.ROLLBACK},
     WAITING: NEVER,
     UNDOING: NEVER,
-    SNAPSHOT: NEVER,
+    SNAPSHOT: ALWAYS - {Action.SNAPSHOT},           # until it has ended, see `lasting`
     RESTORE: NEVER,
     ABANDON: NEVER,                                 # a plain delete that follows deletes what is left
     TAKEN_OVER: KEEPS_DEFINITION - {Action.SNAPSHOT},   # else another take-over would remove what was made here
@@ -48,6 +48,8 @@ def lasting(row: StoredStack, action: Action, names: Collection[str] | None = No
     `names`: of the resources of the definition that the request brings, if that is at hand: what is not among them is
     not adopted later either, when its object may have been deleted. Nor is anything after a rollback."""
     kept = {key: value for key, value in (row.request or {}).items() if action in LASTING.get(key, NEVER)}
+    if row.status == Status.COMPLETE:
+        kept.pop(SNAPSHOT, None)
     if ADOPT in kept:
         given = kept.pop(ADOPT)
         is_over = row.action == Action.ROLLBACK or (row.status == Status.COMPLETE and row.action in DEFINING)
