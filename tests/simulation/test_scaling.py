@@ -275,14 +275,18 @@ def test_no_signal_is_heeded_twice():
     kill_engines_in(twice, 2, from_the_start=False)
 
 
+def notified(cluster):
+    """What was sent to the message bus about groups."""
+    return [each[4] for each in cluster.notified if len(each) == 5 and each[4] is not None]
+
+
 def test_the_bus_is_told_of_a_groups_new_size():
     with Cluster() as cluster:
         stack_id = cluster.create('s', scaled(most=2))
         done(cluster, stack_id, 'CREATE')
         scale(cluster, stack_id)
         scale(cluster, stack_id)                      # as large as it may be: nothing happens
-        told = [scaling for _row, _action, _status, _reason, scaling in
-                (each for each in cluster.notified if len(each) == 5) if scaling is not None]
+        told = notified(cluster)
         assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in told] == [
             ('start', 'change_in_capacity', 1, 1), ('end', 'change_in_capacity', 1, 2)]
         assert told[0].message == f'Start resizing the group {told[0].groupname}'
@@ -290,6 +294,18 @@ def test_the_bus_is_told_of_a_groups_new_size():
 
 def test_the_database_away_at_any_time():
     lose_database_in(life, 29)
+
+
+def resized(cluster):
+    stack_id = cluster.create('s', scaled())
+    done(cluster, stack_id, 'CREATE')
+    cluster.chaos.enabled = True
+    assert outputs(scale(cluster, stack_id))['size'] == 2
+    assert [each.phase for each in notified(cluster)] == ['start', 'end']
+
+
+def test_an_outage_of_the_database_is_no_error_of_a_group():
+    assert lose_database_in(resized, 4, from_the_start=False, engines=1) > 40
 
 
 def test_an_update_that_changes_nothing_leaves_members_in_their_order():

@@ -263,10 +263,9 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         self.stack.resizing.add(self.name)
         try:
             begun = self.data().get(RESIZING)
-            noted: Adjustment = json.loads(begun) if begun else self._note_adjustment(
+            self._adjust_to(json.loads(begun) if begun else self._begin_adjustment(
                 adjustment, adjustment_type, min_adjustment_step,
-                self.group_cooldown() if cooldown is None else cooldown, asked_by)
-            self._adjust_to(noted)
+                self.group_cooldown() if cooldown is None else cooldown, asked_by))
         finally:
             self.stack.resizing.discard(self.name)
 
@@ -274,8 +273,8 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         found: dict[str, str] = json.loads(self.data().get(RESIZED_FOR) or '{}')
         return found
 
-    def _note_adjustment(self, adjustment: float, kind: str, least_step: int | None, cooldown: Seconds,
-                         asked_by: Signalled | None) -> Adjustment:
+    def _begin_adjustment(self, adjustment: float, kind: str, least_step: int | None, cooldown: Seconds,
+                          asked_by: Signalled | None) -> Adjustment:
         least, most, _wanted = self.bounds()
         current = grouputils.get_size(self)
         size = scaling.adjusted(current, adjustment, kind, least_step, least, most)
@@ -290,24 +289,31 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         self._refuse_scaling(self.metadata_get(refresh=True), cooldown)
         self.data_set(RESIZING, json.dumps(noted))
         self._check_scaling_allowed(cooldown)           # durable, together with the note
+        self._report(noted, 'start', current, _('Start resizing the group %s') % self.FnGetRefId())
         return noted
 
     def _adjust_to(self, noted: Adjustment) -> None:
-        self._tell_scaling(noted, 'start', noted['before'], _('Start resizing the group %s') % self.FnGetRefId())
+        """Raises DatabaseUnavailable: the signal is handled again then, and goes on with what is noted. So does the
+        next owner of the stack, if this engine ends."""
         try:
             self._bring_to(noted)
-        except Exception as error:
-            self._tell_scaling(noted, 'error', noted['before'], str(error))
+        except exception.DatabaseUnavailable:
             raise
-        self._tell_scaling(noted, 'end', noted['size'], _('End resizing the group %s') % self.FnGetRefId())
+        except Exception as error:
+            self._end_adjustment(noted)
+            self._report(noted, 'error', noted['before'], str(error))
+            raise
+        self._end_adjustment(noted)
+        self._report(noted, 'end', noted['size'], _('End resizing the group %s') % self.FnGetRefId())
 
-    def _tell_scaling(self, noted: Adjustment, phase: str, capacity: int, message: str) -> None:
+    def _report(self, noted: Adjustment, phase: str, capacity: int, message: str) -> None:
+        """Send a notification of what is stored."""
         self.stack.tell_scaling(Scaling(phase, str(self.FnGetRefId()), noted['kind'], noted['adjustment'], capacity,
                                         message))
 
     def _bring_to(self, noted: Adjustment) -> None:
-        nested = self.stack.nesting.find(self)
         try:
+            nested = self.stack.nesting.find(self)
             if nested is not None and nested.generation == noted['generation']:
                 template = self.sized(noted['size'])
                 while not self.made_ready(template):
@@ -319,10 +325,13 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
                 self.runtime.sleep(POLL_SECONDS)
         finally:
             self.forget_nested()
-            self.data_delete(RESIZING)
-            asked_by = noted.get('asked_by')
-            if asked_by is not None:
-                policy, signal = asked_by
-                self.data_set(RESIZED_FOR, json.dumps({**self._heeded(), policy: signal}))
-            self._finished_scaling(noted['cooldown'], noted['why'],
-                                   size_changed=grouputils.get_size(self) != noted['before'])
+
+    def _end_adjustment(self, noted: Adjustment) -> None:
+        """Store that nothing is under way any more, and whose signal it was. Durable when it returns."""
+        self.data_delete(RESIZING)
+        asked_by = noted.get('asked_by')
+        if asked_by is not None:
+            policy, signal = asked_by
+            self.data_set(RESIZED_FOR, json.dumps({**self._heeded(), policy: signal}))
+        self._finished_scaling(noted['cooldown'], noted['why'],
+                               size_changed=grouputils.get_size(self) != noted['before'])
