@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar, overload
 
@@ -29,7 +28,8 @@ class ExpiringCache(Generic[V]):
     def __init__(self, most: int, seconds: float, clock: Callable[[], float] = _now) -> None:
         """`clock`: monotonic time in seconds, by default that of the present runtime of this process."""
         self._values: cachetools.TTLCache[Hashable, V] = cachetools.TTLCache(most, seconds, timer=clock)
-        self._lock = threading.Lock()           # the library's lists are not safe among threads of the system
+        # The library's lists are not safe among threads of the system. Nothing waits while it is held.
+        self._lock = runtime.system_threading().Lock()
 
     @overload
     def get(self, key: Hashable) -> V | None: ...
