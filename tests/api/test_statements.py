@@ -63,7 +63,7 @@ def counted(database):
     (f'{WEB}/snapshots/{rows.number(3, 1)}', 2),
     (f'{P}/software_configs', 1),
     (f'{P}/software_configs/{rows.number(4, 1)}', 1),
-    (f'{P}/software_deployments', 1),
+    (f'{P}/software_deployments', 2),
     (f'{P}/software_deployments/{rows.number(5, 1)}', 1),
     (f'{P}/software_deployments/metadata/{rows.number(6, 1)}', 1),
     (f'{P}/template_versions', 0),

@@ -25,7 +25,6 @@ MAKERS = {
     'heatlite.authoring.running': "the author's own, on the author's machine",
     'heatlite.cmd.doctor.database': 'of a grant of the database, for the name of the database',
     'heatlite.language.diagnostics': 'of an escaped name of bounded length',
-    'heatlite.language.functions.texts': 'of a set of characters',
     'heatlite.language.hiding': 'of an escaped short text',
     'heatlite.testing.changes': 'of a number',
 }

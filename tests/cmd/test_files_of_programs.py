@@ -106,7 +106,7 @@ def test_the_folder_of_a_program_is_read_last(home, loaded, program):
 def test_a_wsgi_server_reads_them_in_this_order_too(home, loaded, monkeypatch, named):
     if named:
         monkeypatch.setenv('HEATLITE_CONFIG', str(home / named))
-    assert_applies(loaded(lazy._build, 'heatlite-api', 'heatlite.api.deploy'), FILES[2], monkeypatch)
+    assert_applies(loaded(lazy.application, 'heatlite-api', 'heatlite.api.deploy'), FILES[2], monkeypatch)
 
 
 def test_heatlite_all_reads_what_is_named(home, loaded, monkeypatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from cloudsim.messages import BadRequest, Call, Forbidden
+from cloudsim.messages import BadRequest, Call, Forbidden, NotFound
 from cloudsim.service import Route
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def routes(service: NetworkService) -> Iterable[Route]:
     def reset(call: Call, project: str) -> Any:
         if not call.is_admin:
             raise Forbidden
-        service.limits.pop(project, None)
+        if service.limits.pop(project, None) is None:
+            raise NotFound('Quota for tenant', project)
         return 204
 
     yield 'GET', '/v2.0/quotas', everyone

@@ -68,7 +68,7 @@ def test_a_type_that_may_be_used_is_no_obstacle(types):
 
 def test_sections_that_cannot_be_read_come_before(types):
     """As in Heat: without resources there is nothing to have a right to."""
-    for wrong in ([], {'r': 5}, {'r': {'type': 5}}, {'r': {'type': 'No::Such'}}):
+    for wrong in (['r'], {'r': 5}, {'r': {'type': 5}}, {'r': {'type': 'No::Such'}}):
         with pytest.raises(exception.StackValidationFailed):
             check(types, {'resources': wrong})
 

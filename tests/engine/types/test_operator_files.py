@@ -11,6 +11,7 @@ import pytest
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.context import RequestContext
+from heatlite.common.limits import USUAL
 from heatlite.common.template_files import Files
 from heatlite.engine.requests import validation
 from heatlite.engine.resources import template_resource
@@ -114,7 +115,7 @@ def test_checks_and_resources_read_files_of_the_operator(types, file, opened):
 def child_of(found: FoundType):
     """The template of a resource of the type, which has no nested stack yet."""
     class New(template_resource.TemplateResource):
-        stack = python_types.SimpleNamespace(defn=python_types.SimpleNamespace(files=Files.of({})))
+        stack = python_types.SimpleNamespace(defn=python_types.SimpleNamespace(files=Files.of({}), limits=USUAL))
 
         def nested(self):
             return None

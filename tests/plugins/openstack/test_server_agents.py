@@ -142,13 +142,15 @@ def test_what_keystone_refuses_fails_the_server(cloud: Cloud):
 
 def test_a_server_that_never_got_its_object_goes_where_there_is_no_object_storage(cloud: Cloud):
     life = Life(cloud, 'OS::Nova::Server', {**PLAIN, 'software_config_transport': 'POLL_TEMP_URL'})
-    cfg.CONF.set_override('endpoint_type', 'far', group='clients_swift')        # the catalog has no such one
+    cfg.CONF.set_override('shared_services_types', ['object-store'])
+    cfg.CONF.set_override('region_name_for_shared_services', 'far')             # the catalog has no such one
     try:
         with pytest.raises(Exception, match='object-store'):
             life.create()
         life.delete()
     finally:
-        cfg.CONF.clear_override('endpoint_type', group='clients_swift')
+        cfg.CONF.clear_override('shared_services_types')
+        cfg.CONF.clear_override('region_name_for_shared_services')
 
 
 @pytest.mark.parametrize('url', [None, 'https://203.0.113.6:8003', 'https://203.0.113.6:8003/v1/'])
