@@ -30,9 +30,9 @@ class Broker:
         raise exception.BrokerUnavailable(reason='canary.example:5672: refused')
 
 
-def app(door, database, engine, conf=None):
+def app(api, database, engine, conf=None):
     conf = conf or in_process.options()
-    if door == 'cfn':
+    if api == 'cfn':
         return cfn.build(conf, database, engine, identity=in_process.Verified)
     return in_process.build(conf, database=database, engine=engine)
 
@@ -51,22 +51,22 @@ def register(database, ttl):
                          now=NOW)
 
 
-@pytest.mark.parametrize('door', ['rest', 'cfn'])
+@pytest.mark.parametrize('api', ['rest', 'cfn'])
 @pytest.mark.parametrize('accept', ['application/json', 'text/html', '*/*'])
-def test_a_process_that_answers_lives(door, accept):
-    answer = in_process.ask(app(door, None, None), 'GET', '/healthcheck', project=None, headers={'Accept': accept})
+def test_a_process_that_answers_lives(api, accept):
+    answer = in_process.ask(app(api, None, None), 'GET', '/healthcheck', project=None, headers={'Accept': accept})
     assert (answer.status_code, answer.content_type) == (200, 'application/json')
     assert answer.json == {'detailed': False, 'reasons': []}
-    assert in_process.ask(app(door, None, None), 'HEAD', '/healthcheck', project=None).body == b''
+    assert in_process.ask(app(api, None, None), 'HEAD', '/healthcheck', project=None).body == b''
 
 
-@pytest.mark.parametrize('door', ['rest', 'cfn'])
+@pytest.mark.parametrize('api', ['rest', 'cfn'])
 @pytest.mark.parametrize('path', ['/healthcheck', '/readiness'])
-def test_a_file_takes_an_api_out_of_a_balancer(tmp_path, filled, door, path):
+def test_a_file_takes_an_api_out_of_a_balancer(tmp_path, filled, api, path):
     register(filled, 60.0)
     file, conf = tmp_path / 'offline', tmp_path / 'heat.conf'
     conf.write_text(f'[healthcheck]\ndisable_by_file_path = {file}\n')
-    made = app(door, filled, Broker(True), in_process.options([str(conf)]))
+    made = app(api, filled, Broker(True), in_process.options([str(conf)]))
     assert in_process.ask(made, 'GET', path, project=None).status_code == 200
     file.touch()
     answer = in_process.ask(made, 'GET', path, project=None)
@@ -75,33 +75,33 @@ def test_a_file_takes_an_api_out_of_a_balancer(tmp_path, filled, door, path):
     assert in_process.ask(made, 'GET', path, project=None).status_code == 200
 
 
-@pytest.mark.parametrize('door', ['rest', 'cfn'])
+@pytest.mark.parametrize('api', ['rest', 'cfn'])
 @pytest.mark.parametrize('ttl, broker, status, checks', [
     (60.0, True, 200, {'database': 'ok', 'engines': 'ok', 'broker': 'ok'}),
     (-60.0, True, 503, {'database': 'ok', 'engines': 'failed', 'broker': 'ok'}),
     (60.0, False, 503, {'database': 'ok', 'engines': 'ok', 'broker': 'failed'}),
     (60.0, None, 200, {'database': 'ok', 'engines': 'ok'})])
-def test_what_is_needed_to_serve(filled, door, ttl, broker, status, checks):
+def test_what_is_needed_to_serve(filled, api, ttl, broker, status, checks):
     register(filled, ttl)
     client = in_process.NoEngine() if broker is None else Broker(broker)
-    answer = in_process.ask(app(door, filled, client), 'GET', '/readiness', project=None)
+    answer = in_process.ask(app(api, filled, client), 'GET', '/readiness', project=None)
     assert (answer.status_code, answer.json) == (status, {'ready': status == 200, 'checks': checks})
 
 
-@pytest.mark.parametrize('door', ['rest', 'cfn'])
-def test_nothing_is_ready_without_its_tables(tmp_path, door):
+@pytest.mark.parametrize('api', ['rest', 'cfn'])
+def test_nothing_is_ready_without_its_tables(tmp_path, api):
     database = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    answer = in_process.ask(app(door, database, Broker(True)), 'GET', '/readiness', project=None)
+    answer = in_process.ask(app(api, database, Broker(True)), 'GET', '/readiness', project=None)
     assert (answer.status_code, answer.json['checks']) == (
         503, {'database': 'failed', 'engines': 'failed', 'broker': 'ok'})
 
 
-@pytest.mark.parametrize('door, path', [
+@pytest.mark.parametrize('api, path', [
     ('rest', f'/v1/{in_process.PROJECT}/stacks'), ('rest', '/readiness'), ('cfn', '/v1/?Action=ListStacks'),
     ('cfn', '/readiness')])
-def test_callers_are_not_told_where_the_database_is(caplog, door, path):
+def test_callers_are_not_told_where_the_database_is(caplog, api, path):
     caplog.set_level(logging.INFO)
-    answer = in_process.ask(app(door, Database(SECRET), Broker(False)), 'GET', path)
+    answer = in_process.ask(app(api, Database(SECRET), Broker(False)), 'GET', path)
     assert answer.status_code == 503
     assert not [word for word in ('canary', '127.0.0.1', 'pymysql', 'refused') if word in answer.text], answer.text
     if path != '/readiness':
@@ -109,11 +109,11 @@ def test_callers_are_not_told_where_the_database_is(caplog, door, path):
         assert [record.levelname for record in caplog.records if '127.0.0.1' in record.getMessage()] == ['WARNING']
 
 
-@pytest.mark.parametrize('door, path, body', [
+@pytest.mark.parametrize('api, path, body', [
     ('rest', f'/v1/{in_process.PROJECT}/validate', b'{"template": {"heat_template_version": "2018-08-31"}}'),
     ('cfn', '/v1/?Action=ValidateTemplate&TemplateBody=heat_template_version:%202018-08-31', b'')])
-def test_callers_are_not_told_where_the_broker_is(filled, door, path, body):
-    answer = in_process.ask(app(door, filled, Broker(False)), 'POST', path, body)
+def test_callers_are_not_told_where_the_broker_is(filled, api, path, body):
+    answer = in_process.ask(app(api, filled, Broker(False)), 'POST', path, body)
     assert answer.status_code == 503
     assert 'canary' not in answer.text
     assert 'The message broker cannot be reached.' in answer.text

@@ -165,21 +165,21 @@ def test_each_event_of_an_idle_stack_is_sent_once_by_one_outlet():
 
 
 def test_stacks_of_a_project_wait_for_the_events_of_others():
-    told, at_once, most = [], 0, 0
+    sent, at_once, most = [], 0, 0
 
     class Outlet:
         def __init__(self, stack_id):
             self.stack_id = stack_id
 
         def wake(self):
-            told.append('again')
+            sent.append('again')
 
         def run(self):
             nonlocal at_once, most
             at_once += 1
             most = max(most, at_once)
             universe_of.sleep(1.0)
-            told.append(self.stack_id)
+            sent.append(self.stack_id)
             at_once -= 1
             if self.stack_id == 'p3':
                 raise OSError('not now')
@@ -189,8 +189,8 @@ def test_stacks_of_a_project_wait_for_the_events_of_others():
         idle = IdleOutlets(universe_of, lambda stack_id, since: Outlet(stack_id))
         rows = [Row(f'p{number}', 'p') for number in range(20)] + [Row('q', 'q')]
         universe_of.spawn(lambda: [idle.tell(row, 0) for row in rows])
-        assert cluster.universe.run(lambda: len(told) == 21, limit=100)
-        assert most == AT_ONCE + 1 and told.index('q') <= AT_ONCE and set(told) == {row.id for row in rows}
+        assert cluster.universe.run(lambda: len(sent) == 21, limit=100)
+        assert most == AT_ONCE + 1 and sent.index('q') <= AT_ONCE and set(sent) == {row.id for row in rows}
 
 
 @dataclass

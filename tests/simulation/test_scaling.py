@@ -286,10 +286,10 @@ def test_the_bus_is_told_of_a_groups_new_size():
         done(cluster, stack_id, 'CREATE')
         scale(cluster, stack_id)
         scale(cluster, stack_id)                      # as large as it may be: nothing happens
-        told = notified(cluster)
-        assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in told] == [
+        sent = notified(cluster)
+        assert [(each.phase, each.adjustment_type, each.adjustment, each.capacity) for each in sent] == [
             ('start', 'change_in_capacity', 1, 1), ('end', 'change_in_capacity', 1, 2)]
-        assert told[0].message == f'Start resizing the group {told[0].groupname}'
+        assert sent[0].message == f'Start resizing the group {sent[0].groupname}'
 
 
 def test_the_database_away_at_any_time():

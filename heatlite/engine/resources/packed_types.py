@@ -183,7 +183,7 @@ def scaled_members(resource: DefinedResource, values: Mapping[str, object]) -> d
 
 
 def _members(group: str, members: dict[str, object], resource: DefinedResource) -> dict[str, object]:
-    """Return the template of the members, with an output for each of their attributes that somebody asks for.
+    """Return the template of the members, with an output for each of their attributes that are asked for.
 
     `group`: the type. A number names the first member, if it is no other one: it stands for all.
     """

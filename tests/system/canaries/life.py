@@ -132,7 +132,7 @@ class Life:
         return text
 
     def alarms(self):
-        """The alarm of the stack acts once: its history has the request, which nobody takes."""
+        """The alarm of the stack acts once: its history has the request, which no server accepts."""
         name, = re.findall(r'"?AlarmName"?[>:] ?"?([^"<]+)', self.act_aws('member', 'cloudwatch', 'DescribeAlarms'))
         status, text = self.place.ask_aws('member', 'cloudwatch', 'SetAlarmState', AlarmName=name, StateValue='ALARM',
                                           StateReason='tried')
