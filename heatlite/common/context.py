@@ -236,7 +236,8 @@ class StoredContext(RequestContext):
 
     @functools.cached_property
     def with_roles(self) -> RequestContext:
-        """The same with the roles of the token with which the stack acts; those of the request are not stored."""
+        """The same with the roles of the token with which the stack acts; those of the request are not stored. Asks
+        Keystone once, and raises its errors."""
         found, session = copy.copy(self), self.keystone_session
         access: Callable[[Session], AccessInfo] = getattr(session.auth, 'get_access')   # noqa: B009 - not of its base
         found.roles = list(access(session).role_names or ())

@@ -228,8 +228,8 @@ class _OutsideFlag(GreenFlag):
 
 
 def outside_flag() -> Flag:
-    """Return a flag that threads of the system set. In the event loop, and in other threads of the system than the
-    first, its `wait` blocks the thread."""
+    """Return a flag that any thread of the system may set. Its `wait` lets other green threads run where that is
+    possible; it blocks the thread of the system in the event loop, and in threads without one."""
     if _rounds().may_wait():
         return _OutsideFlag()
     event: Flag = patcher.original('threading').Event()

@@ -41,11 +41,11 @@ class Lookups:
 
     def addresses(self, host: bytes | str | None, port: bytes | str | int | None, family: int = 0, kind: int = 0,
                   protocol: int = 0, flags: int = 0, *, seconds: float = SECONDS, owner: str = '') -> Found:
-        """Return what socket.getaddrinfo does. Raises its errors: gaierror, also after SECONDS; TimeoutError after
-        `seconds`, if these are fewer.
+        """Return the list of socket.getaddrinfo. Raises its gaierror, also after SECONDS, and TimeoutError after
+        `seconds` if these are fewer. For threads of all kinds.
 
-        `owner`: a project, for its share of the threads. Addresses, also in the odd forms that the resolver reads, need
-        no look-up.
+        `owner`: the id of a project, whose look-ups use at most `share` threads. Addresses, also in the unusual forms
+        that the resolver reads, need no thread.
         """
         try:
             return _ask_system(host, port, family, kind, protocol, flags | socket.AI_NUMERICHOST)
@@ -86,7 +86,7 @@ def _with_port(entry: Entry, port: int) -> Entry:
 
 @functools.cache
 def of_users() -> Lookups:
-    """Names that users write: sixteen projects whose name servers are silent leave threads to others."""
+    """Return the look-ups of names in URLs of users: 64 threads, four for each project."""
     return Lookups(threads=64, share=4)
 
 

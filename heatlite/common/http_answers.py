@@ -59,7 +59,8 @@ class AnswerSource(io.RawIOBase):
 
     @contextmanager
     def at_most(self, size: int) -> Iterator[None]:
-        """Refuse to read in the block when so many bytes have come in it."""
+        """Raise the refusal at a read in the block after `size` bytes have been received in it. Of blocks inside of
+        each other the lower limit holds."""
         before, most = self._most, self._count + size
         self._most = most if before is None else min(before, most)
         try:
@@ -73,7 +74,7 @@ class AnswerSource(io.RawIOBase):
 
 
 class TimedSource(AnswerSource):
-    """The bytes that come until a moment of monotonic time."""
+    """A source with a deadline, `until`, in monotonic seconds: a read after it raises TimeoutError."""
 
     def __init__(self, sock: socket.socket, until: float) -> None:
         super().__init__(sock)

@@ -58,12 +58,13 @@ class Limits:
 
     @property
     def of_later(self) -> Limits:
-        """The limits of what is read, or made, only while a stack is driven: no request has checked it."""
+        """The limits of templates that are first read, or made, while the stack is driven."""
         return self.later or self
 
     @property
     def of_accepted(self) -> Limits:
-        """The limits of a definition that was accepted before, maybe with other options."""
+        """The limits for reading a stored definition: its sizes and counts are not checked again, since the options may
+        have become lower. Its `of_later` gives these limits."""
         return replace(self, max_size=_ANY, max_depth=_ANY, max_expansion=_ANY, max_functions=_ANY, max_result=_ANY,
                        max_resources=UNLIMITED, later=self)
 

@@ -57,9 +57,8 @@ class Runtime(Protocol):
         """Run `function(*args)` in a new thread. An error that it lets out is logged, and ends that thread only."""
 
     def spawn_essential(self, what: str, function: Callable[[], object]) -> Thread:
-        """Run `function` in a new thread without which the process is of no use. It survives the errors of single
-        items; an error that it lets out ends the process, as a crash: another one goes on. `what`: names the thread in
-        the log."""
+        """Run `function` in a new thread. If it raises an error, log that as critical and end the process with exit
+        code 70: so `function` handles errors of single items itself. `what`: the subject of the log line."""
 
     def spawn_os_thread(self, function: Callable[[], object]) -> None:
         """Run `function` in an OS thread that busy green threads do not block.
@@ -148,10 +147,10 @@ def outside_flag() -> Flag:
 
 
 def limited(seconds: float) -> AbstractContextManager[object]:
-    """Raise TimeoutError in the block after so many seconds, where it waits, in a green process.
+    """Raise TimeoutError in the block after `seconds`, at the next wait of this green thread.
 
-    There the time-out of a socket is that of each wait, so that a peer which sends byte by byte is never late; for
-    threads of the system it is that of a whole call, such as a TLS handshake.
+    The time-out of a green socket is that of each wait, so that a peer which sends byte by byte is never late. Does
+    nothing outside of green processes, where it is that of a whole call, such as a TLS handshake.
     """
     if is_cooperative():
         from eventlet import timeout

@@ -15,8 +15,8 @@ T = TypeVar('T')
 class Computation(Generic[T]):
     """One computation and its outcome: a result, or an Exception.
 
-    It has no outcome if its thread was ended: killed, past the deadline of its request, or without the lease of its
-    stack. None of these is an Exception, and none is the answer for another thread."""
+    It has no outcome if its thread was killed, passed its deadline, or lost the lease of its stack, which are no
+    Exceptions: the next waiting thread computes then."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.ended: Flag = runtime.flag()

@@ -198,7 +198,8 @@ class Updates(Reading):
         return self.with_live(comparison, drifted) if drifted else comparison
 
     def _tolerant(self, comparison: Comparison) -> Comparison:
-        """Return the comparison with new properties in which a name that its service does not find stays a name."""
+        """Return the comparison with new properties in which names that their service does not find are not
+        translated."""
         after_props = comparison.after.properties(self._schemata(), self.context)
         self.translate_properties(after_props, ignore_resolve_error=True)
         return replace(comparison, after_props=after_props)

@@ -28,7 +28,7 @@ def is_hidden(definition: Mapping[str, object]) -> bool:
 
 
 def is_set(flag: object) -> bool:
-    """Whether a flag of a definition is set, which may be a text: what protects holds for all but FALSE_WORDS."""
+    """Whether a flag of a definition, which may be a text, is set: it is for every text but FALSE_WORDS."""
     return flag.strip().lower() not in FALSE_WORDS if isinstance(flag, str) else bool(flag)
 
 

@@ -59,8 +59,8 @@ class Api:
         self._http = self.heat.http_client
 
     def get(self, path: str, patience: float = 0.0) -> dict[str, Any]:
-        """GET. `patience`: of a command that waits, seconds from the first failure on for which it asks again while the
-        service does not answer: a fail-over of the database, or a restart, is not the end of what it waits for."""
+        """Return the answer to a GET. `patience`: seconds from the first failure on during which it is sent again while
+        the service is unavailable; 0: it is not. Raises the last error."""
         last: float | None = None
         while True:
             try:

@@ -41,7 +41,7 @@ class Breakpoints:
         return self._held_before.pop(row.id, '')
 
     def take_before(self) -> dict[int, str]:
-        """Return the breakpoints that held rows when the previous owner was interrupted, once: row number -> which."""
+        """Return and clear the breakpoints that the previous owner had reached: row number -> name of the hook."""
         held, self._held_before = self._held_before, {}
         return held
 

@@ -163,8 +163,10 @@ Command = (Persist | Remove | Inspect | CallHandler | Poll | Recover | Abort | P
 
 
 def stores_only(command: Command, following: Command | None) -> bool:
-    """Whether `command` begins nothing: it stores what has happened, or ends the action. `following`: the command
-    after it, if there is one. A row names the one that replaces it only together with the intent for that one."""
+    """Return whether `command` only stores a result or ends the action, so that a draining runner may perform it.
+
+    `following`: the next command, or None. A row that names its replacement is stored together with the intent for that
+    one, and so not without it."""
     match command:
         case Persist(row=row, wait=wait):
             is_replaced = isinstance(following, Persist) and following.wait and following.row.id == row.replaced_by

@@ -197,8 +197,8 @@ class Traversal:
         return self._release_hooks() + self._end()
 
     def conclude(self) -> list[Command]:
-        """Begin with an action that has ended while steps were under way: go on with those in which the previous owner
-        was interrupted, start no other one, and release the breakpoints. The state of the stack is stored already."""
+        """Start the traversal of an action whose end is stored already. Continues the steps that were interrupted,
+        starts no other, and releases breakpoints. Returns the first commands."""
         self._ending.stop()
         commands: list[Command] = []
         for number, hook in self._breakpoints.take_before().items():

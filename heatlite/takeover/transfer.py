@@ -169,7 +169,7 @@ class Transfer:
         self.report.engines = []
 
     def _is_switched(self, project_id: str | None, of: str | None = None) -> bool:
-        """Whether a Heat (None: this one) was replaced for a project, and what it has changed since does not count."""
+        """Whether --switch was stored for a Heat (None: this one) and a project. False with --again."""
         return not self._options.again and any(
             (of or self._source, each) in self._switches for each in (take_overs.ALL_PROJECTS, project_id or ''))
 

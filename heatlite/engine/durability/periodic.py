@@ -1,7 +1,7 @@
-"""Work that comes up again and again: one thread of an engine looks for it, and does it piece by piece.
+"""Recurring work: one thread of an engine searches for it, and does it piece by piece.
 
-A piece is of one owner, such as a stack, and an error of it costs no other one: of what a thread finds some cannot be
-read, perhaps, and that lasts.
+A piece of work belongs to one owner, such as a stack. An error in it is logged and does not stop the other pieces: rows
+that cannot be read are found at every search.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Search:
-    """`find()`: yields the ids of what there is to do now; its error ends the search. `each(id)`: does one; its error
-    ends only that one, which a later search yields again. `what`: names the work before an id, for the log."""
+    """`find()` yields the ids of what there is to do now; its error ends this search. `each(id)` does one piece; its
+    error is logged, and a later search yields the id again. `what`: a noun for log lines. Both run in the thread of
+    Periodic."""
 
     what: str
     find: Callable[[], Iterable[str]]

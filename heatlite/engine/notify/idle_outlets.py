@@ -26,8 +26,8 @@ class IdleOutlet(Protocol):
 
 
 class IdleOutlets:
-    """A request adds one event and may come again at once: while the events of a stack are being sent, further ones
-    only wake up its outlet, which sends each event once. Stacks of a project beyond `AT_ONCE` wait."""
+    """Sends events that requests add to stacks without an engine: by one thread for each stack, at most `AT_ONCE`
+    stacks of a project at a time. A further event of a stack only wakes its outlet, which sends each event once."""
 
     def __init__(self, runtime: Runtime, make: Callable[[str, int], IdleOutlet | None]) -> None:
         """`make(stack_id, since)`: loads a stack and makes its outlet; None if the stack is gone."""

@@ -124,9 +124,9 @@ class Authority:
 
     @contextmanager
     def unless_refused(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> Iterator[None]:
-        """Delete the trusts of `new_credentials`, which the block stores, if it raises, is killed or is past the
-        deadline: nothing would know them. They may be stored if the database was away at a commit, or if the block came
-        to one and then had an error that refuses no request. `context`: of the request."""
+        """Delete the trusts of `new_credentials` if the block ends with an error and has certainly stored nothing:
+        before its first commit, or with a refusal of the request. They stay if a commit may have succeeded. `context`:
+        of the request."""
         before = commits.begun()
         try:
             yield

@@ -133,11 +133,11 @@ class Runner:
         return self._inbox.is_stopped or self._inbox.is_draining
 
     def drain(self, begins_until: float) -> None:
-        """Begin no further step and no further signal; store the results of the calls under way, and end then. The
-        next owner resumes from the stored state.
+        """Store the results of the calls under way, then end; begin no further step and no signal. The next owner
+        resumes from the stored state. Any thread may call it.
 
-        `begins_until`: monotonic time. Until then handlers are still called whose step has stored that it begins: its
-        next owner could not know that the call was not made."""
+        `begins_until`: monotonic seconds. Until then, handlers whose intent is stored are still called: the next owner
+        could not tell whether they were."""
         self._inbox.drain(begins_until)
 
     def stop(self, defect: Exception | None = None) -> None:

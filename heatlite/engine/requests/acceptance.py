@@ -92,9 +92,9 @@ class Acceptance:
             raise LeaseLost(by.id)
 
     def limit_remains(self, tx: Connection, before: stacks.StoredStack) -> None:
-        """Remove the oldest of what requests have left of a stack, with `tx` holding its lease. The end of an action
-        removes the others, but until then there may be any number of requests; those of a parent cancel the former
-        one, whose step goes on. `before`: the row before the request that was just stored."""
+        """Remove superseded templates but MOST_SUPERSEDED, and events beyond the limit, of a stack whose action is in
+        progress: the end of the action removes the others, but until then there may be any number of requests. `tx`
+        holds the lease; `before`: the row before the request that was just stored."""
         if before.status != Status.COMPLETE:
             templates.prune(tx, before.id, keep=MOST_SUPERSEDED)
             events.purge_over(tx, before.id, self._most_events)

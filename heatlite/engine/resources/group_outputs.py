@@ -1,7 +1,7 @@
 """The outputs of the nested stack of a group: one for each attribute of its members that is read through the group.
 
-The checks of a request build them for stand-in members, and the group for the members it has: so what the checks let
-pass is what the nested stack is created with.
+The checks of a request and the group itself build them by the same function, so that a request is refused exactly where
+the nested stack would be.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class Equals(Call):
 
 
 class _Logical(Call):
-    """A function of conditions. One that is not known yet counts as the definition assumes, wherever it stands: so a
-    condition and its negation never hold both, nor neither."""
+    """The base of `not`, `and` and `or`. A condition that is not known yet is replaced by the `assume_unknown` of the
+    definition, so that a condition and its negation always differ."""
 
     __slots__ = ()
 

@@ -1,9 +1,8 @@
-"""Finds the keys of a replacement in a text.
+"""Finds the places of keys in a text as if one key after the other was replaced in their order.
 
-The result is that of a replacement of one key after the other: the first in the whole text, each further one in what
-lies between the places of those before it. The text is searched once, from left to right, for the longest key at each
-position. That finds the same places but where a key that comes earlier in the order begins inside of one that was
-found: only such a part of the text is searched for each key by itself.
+A key is found in what lies between the places of the keys before it. The text is scanned once, from left to right, for
+the longest key at each position. That gives the same places except where a key that precedes in the order begins inside
+of a match: only such a group of overlapping matches is searched key by key.
 """
 
 from __future__ import annotations
@@ -107,8 +106,8 @@ class _Search:
         return None
 
     def end_of_overlaps(self, start: int, key: str) -> int:
-        """Return where the first of the overlapping keys from `start` on ends that no earlier one in the order
-        overlaps: no key reaches from what is before that position into what follows."""
+        """Return the end of the group of overlapping matches that begins with `key` at `start`: no key that is found
+        spans it."""
         end = start + len(key)
         if self._order[key] == 0:
             return end                                  # no other one comes before it

@@ -29,6 +29,7 @@ def whole_name(resource: DescribedResource, body: dict[str, object], given: Mapp
 
 @hook
 def name_as_written(resource: DescribedResource, wanted: Values, found: Fields) -> dict[str, object]:
+    """Return the name as the template has it, if that is the name of the record without the zone's; else {}."""
     name = wanted.get('name')
     is_same = name and found.get('name') == f'{name}.{found.get("zone_name")}'
     return {'name': name} if is_same else {}

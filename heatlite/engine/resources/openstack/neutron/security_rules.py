@@ -55,16 +55,15 @@ def key_of(rule: Rule) -> tuple[str | None, ...]:
 
 
 def described_otherwise(rule: Rule, wanted: Rule) -> bool:
-    """Whether `wanted`, which is the same rule, has another description. Without a description it has any."""
+    """Return whether the description of `rule` has to change. A `wanted` rule without one accepts every description."""
     return wanted.get('description') is not None and wanted['description'] != (rule.get('description') or '')
 
 
 def make_so(plugin: NeutronClientPlugin, group_id: str | None, there: Sequence[Rule], wanted: Iterable[Rule],
             is_free: Callable[[Rule], bool] = lambda rule: False) -> None:
-    """Change the rules `there` of the group into the `wanted` ones, by difference, so that what stays is never
-    interrupted. New rules are one request, before others are deleted; a rule with another description is deleted
-    first, as Neutron neither changes a rule nor takes a second one. `is_free`: of a rule that is not wanted, whether
-    it stays.
+    """Make the rules of a group, `there`, equal to `wanted`. What stays is never interrupted: missing rules are created
+    in one request before others are deleted. A rule whose description changes is deleted first, as Neutron neither
+    changes a rule nor takes a second one. `is_free(rule)`: whether a rule that is not wanted stays.
     """
     client = plugin.client()
     present = {key_of(rule): rule for rule in there}
