@@ -459,7 +459,9 @@ def _http_log_debug() -> Opt:
                    help='Without effect.')
 
 
-ENDPOINT_TYPES = ['publicURL', 'internalURL', 'adminURL', 'public', 'internal', 'admin']
+ENDPOINT_TYPES = [('publicURL', 'the same as public'), ('internalURL', 'the same as internal'),
+                  ('adminURL', 'the same as admin'), ('public', 'endpoints for users'),
+                  ('internal', 'endpoints for services of the cloud'), ('admin', 'endpoints for administrators')]
 CLIENTS: list[Opt] = [
     StrOpt('endpoint_type', default='publicURL', choices=ENDPOINT_TYPES,
            help='Which endpoint of the catalogue to use.'),
