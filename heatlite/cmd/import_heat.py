@@ -32,7 +32,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command.add_argument('--although-engines-live', action='store_true', help=_(
         'Switch although engines of that Heat report, as for one project.'))
     command.add_argument('--again', action='store_true', help=_(
-        'After the switch, too, replace and remove what that Heat has changed or deleted.'))
+        'After the switch, too, replace and remove what that Heat has changed or deleted. Does not check for an '
+        'emptied or wrong database: see with --dry-run what is removed.'))
     command.add_argument('--with-deleted', action='store_true', help=_('Also stacks that were deleted and not purged.'))
     command.add_argument('--without-hidden', action='store_true', help=_(
         'Leave out stacks with a tag of hidden_stack_tags.'))

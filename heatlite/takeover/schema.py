@@ -1,6 +1,6 @@
 """The tables of a Heat's database that are read, with the columns that are used.
 
-Heat's releases from yoga to 2026.1 have them, but for OPTIONAL ones: what counts is what is there, not the
+Heat's releases since yoga have them, but for OPTIONAL ones: what counts is what is there, not the
 version in `migrate_version` or `alembic_version`. Times are UTC without microseconds; JSON columns hold JSON text;
 `resource` has no column for the type, which stands in the template the row was last applied with.
 """
@@ -213,5 +213,4 @@ def check(tx: sa.Connection) -> frozenset[str]:
 
 def _check_absent(names: list[str], shown: str) -> None:
     if not OPTIONAL.issuperset(names):
-        raise exception.Error(_('This is not the database of a Heat from 2022.1 (yoga) to 2026.1: it does not have '
-                                '%s.') % shown)
+        raise exception.Error(_('This is not the database of a Heat since 2022.1 (yoga): it does not have %s.') % shown)
