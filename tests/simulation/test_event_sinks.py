@@ -1,4 +1,4 @@
-"""Event sinks: what is in the history is delivered, in its order, through every crash, and at nobody's cost."""
+"""Event sinks: what is in the history is delivered in order, through every crash, and costs other stacks nothing."""
 
 from __future__ import annotations
 
