@@ -41,7 +41,9 @@ SUMMARY = {
                 'max_answer_time`` seconds, and are never evaluated.'}
 # Path -> what it shows. All of it is served without a login.
 PUBLIC = {
-    '/': 'the versions of the API', '/healthcheck': 'that the process lives', '/readiness': 'whether it can serve',
+    '/': 'the versions of the API',
+    '/healthcheck': 'that the process lives; 503 while the file of ``disable_by_file_path`` exists',
+    '/readiness': 'whether it can serve',
     '/metrics': 'figures, to clients on the same host only',
     '/v1/openapi.json': 'the description of the REST API',
     '/console/': 'the files of the console, if ``[console] enabled`` is set'}
