@@ -4,22 +4,23 @@ The table is by package, and inside `engine` by package of it; what lies in `eng
 the occurrences of one: grep -rnw Any heatlite/<package> --include=*.py
 """
 
+import io
 import re
+import tokenize
 from collections import Counter
 
 import pytest
 
 from tests.architecture import source
 
-ANY = re.compile(r'\bAny\b')
 ALIAS = re.compile(r'^(\w+)(?:\s*:\s*(?:\w+\.)?TypeAlias)?\s*=\s*(?:\w+\.)?Any\b(?!\[)', re.MULTILINE)
 HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 10, 'authoring': 4, 'cmd': 5, 'common': 23, 'db': 19, 'engine': 33, 'engine.clients': 24,
-    'engine.compat': 2, 'engine.reconcile': 12, 'engine.requests': 9, 'engine.resources': 52, 'engine.types': 7,
-    'language': 61, 'osc': 7, 'planning': 18, 'rpc': 3, 'takeover': 8, 'testing': 14,
+    'api': 10, 'authoring': 4, 'cmd': 4, 'common': 23, 'db': 19, 'engine': 33, 'engine.clients': 24,
+    'engine.compat': 2, 'engine.reconcile': 11, 'engine.requests': 8, 'engine.resources': 52, 'engine.types': 7,
+    'language': 56, 'osc': 6, 'planning': 18, 'rpc': 3, 'takeover': 6, 'testing': 14,
 }
 HIDDEN = 79                 # casts and ignored errors of the product
 ALIASES: dict[str, list[str]] = {}
@@ -34,6 +35,12 @@ def package(module):
 
 def texts():
     return {name: path.read_text() for name, path in source.modules().items() if '.' in name}
+
+
+def occurrences(text):
+    """How often `Any` stands in the code of a module; its comments and texts may begin with the word."""
+    return sum(token.type == tokenize.NAME and token.string == 'Any'
+               for token in tokenize.generate_tokens(io.StringIO(text).readline))
 
 
 def verdict(counted, allowed, slack=SLACK):
@@ -63,10 +70,17 @@ def test_packages_are_told_apart(module, found):
     assert package(module) == found
 
 
+@pytest.mark.parametrize('text, found', [
+    ('from typing import Any\nvalue: dict[str, Any]\n', 2), ('"""Any thread."""\n# Any\nAnyone = 1\n', 0),
+])
+def test_words_of_the_language_are_not_counted(text, found):
+    assert occurrences(text) == found
+
+
 def test_any_only_becomes_less():
     counted = Counter()
     for name, text in texts().items():
-        counted[package(name)] += len(ANY.findall(text))
+        counted[package(name)] += occurrences(text)
     assert verdict(+counted, Counter(ALLOWED)) == {}, '(counted, allowed): lower the table, or give the value its type'
 
 
