@@ -35,12 +35,20 @@ def is_news(error: BaseException) -> bool:
     return _reported.add(place)
 
 
+def text(error: BaseException) -> str:
+    """Return the text of an error, or the name of its class if it cannot make one, as some libraries' cannot."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
+
+
 def log(logger: logging.Logger, error: BaseException, message: str, *arguments: object) -> None:
     """Log a failure of foreign code: one line at INFO, or ERROR with the traceback for a defect not reported
     recently."""
     if is_defect(error) and is_news(error):
         logger.error(f'{message}: %s: %s (a defect; not reported again for an hour)', *arguments,
-                     type(error).__name__, error, exc_info=error)
+                     type(error).__name__, text(error), exc_info=error)
         return
-    logger.info(f'{message}: %s: %s', *arguments, type(error).__name__, error)
+    logger.info(f'{message}: %s: %s', *arguments, type(error).__name__, text(error))
     logger.debug(message, *arguments, exc_info=error)
