@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
+from types import MappingProxyType
 
 from heatlite.planning import breakpoints, decide, retry, steps, text
 from heatlite.planning.breakpoints import Breakpoints
@@ -45,7 +46,7 @@ from heatlite.planning.commands import (
 )
 from heatlite.planning.ending import Ending
 from heatlite.planning.protection import Denial
-from heatlite.planning.rows import Rows, RowsView
+from heatlite.planning.rows import NO_NAMES, Rows
 from heatlite.planning.states import APPLYING, DIRTY, MAKING, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
@@ -63,17 +64,18 @@ ANSWERS = (HandlerReturned, CheckReturned, Away, Failed, ReplacedSince)     # to
 
 
 class Traversal:
-    """The state machine of one stack. Not thread-safe: the runner's thread calls it, but for `record`."""
+    """The state machine of one stack. One thread changes it, the runner's, but for `record` and `fill`; others may ask
+    meanwhile what has ended, and which rows there are."""
 
     def __init__(self, target: Target, rows: Iterable[ResourceState], *, next_row: int, random: Callable[[], float],
                  retry_limit: int, held: Mapping[int, str] | None = None, is_restored: bool = False,
-                 read_all: Callable[[], Iterable[ResourceState]] | None = None) -> None:
+                 is_partial: bool = False) -> None:
         """`is_restored`: the rows come from a backup, so that resources may have objects which their rows do not know;
         `held`: row number -> breakpoint at which the row was held when the previous owner was interrupted;
-        `read_all`: reads all rows, if `rows` are not all.
+        `is_partial`: `rows` are all rows of some resources only. What asks for others raises NotRead until `fill` was
+        called with them.
         """
-        self._rows = Rows(rows, next_row, read_all)
-        self.rows: Mapping[int, ResourceState] = RowsView(self._rows)
+        self._rows = Rows(rows, next_row, is_partial)
         self.retry_limit = retry_limit
         self._random = random
         self._is_restored = is_restored
@@ -87,12 +89,31 @@ class Traversal:
 
     # --- what may be asked ------------------------------------------------------------------------------
 
+    @property
+    def rows(self) -> Mapping[int, ResourceState]:
+        """All rows, by number, read-only. Raises NotRead."""
+        return MappingProxyType(self._rows.by_number)
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some rows are not in memory."""
+        return self._rows.is_partial
+
+    @property
+    def rows_in_memory(self) -> int:
+        """The number of rows in memory."""
+        return len(self._rows.in_memory)
+
+    def row(self, number: int) -> ResourceState | None:
+        """Return the row of that number, or None. Raises NotRead."""
+        return self._rows.get(number)
+
     def current(self, name: str) -> ResourceState | None:
-        """Return the current row of that resource, or None."""
+        """Return the current row of that resource, or None. Raises NotRead."""
         return self._rows.current(name)
 
     def requirements(self, name: str) -> Mapping[str, int]:
-        """Return the current requirements of that resource: {name: row number}."""
+        """Return the current requirements of that resource: {name: row number}. Raises NotRead."""
         return self._rows.requirements(self.desired[name])
 
     def busy_rows(self) -> list[ResourceState]:
@@ -110,7 +131,7 @@ class Traversal:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether the previous owner was interrupted in steps, as long as they were not begun here."""
+        """Whether the previous owner was interrupted in steps, as long as they were not begun here. Raises NotRead."""
         return self._breakpoints.was_holding or any(row.in_progress for row in self._rows.by_number.values())
 
     def has_ended(self, step: Step) -> bool:
@@ -122,10 +143,10 @@ class Traversal:
         return not (self.permissions.guard.refusal(name, Denial.REPLACE)
                     or self.permissions.refusal(name, Action.CREATE, self.desired))
 
-    def take(self, rows: Iterable[ResourceState], next_row: int, unread: Set[str]) -> None:
-        """Take over stored rows before the start. `next_row`: the lowest number for new rows; `unread`: the names of
-        all other rows, which need not be read to start without visiting them."""
-        self._rows.take(rows, next_row, unread)
+    def fill(self, stored: Collection[ResourceState], unread: Set[str] = NO_NAMES, next_row: int = 0) -> set[int]:
+        """As `Rows.fill`. All threads may call it, at the same time, too. `unread` are known to be as the target wants
+        them, and nothing that is visited requires one of them."""
+        return self._rows.fill(stored, unread, next_row)
 
     def record(self, row: ResourceState) -> None:
         """Take over a row that was changed outside the traversal: a type stored a physical id, a signal was handled.
@@ -147,9 +168,8 @@ class Traversal:
         self._rows.choose_current(target.template_id, target.avoid_template_id)
         self._tolerance = Tolerance(target.tolerance, target.template_id)
         if target.tolerance:
-            self._rows.complete()
             for number in self._rows.current_numbers.values():      # failed before the previous owner was interrupted
-                self._tolerance.recall(self._rows.row(number))
+                self._tolerance.recall(self._rows.by_number[number])
         self._target_number += 1
         self._walk = None
         self._ready.clear()
@@ -168,9 +188,10 @@ class Traversal:
         return self._rows.row(self._steps.of(step).row_id)
 
     def start(self, now: datetime, unvisited: Set[str] = frozenset()) -> list[Command]:
-        """Begin the steps. `unvisited`: resources that are as the target wants them (`planning.unvisited`)."""
+        """Begin the steps. `unvisited`: resources that are as the target wants them (`planning.unvisited`); none of
+        the others may be `unread`."""
+        rows = self._rows.in_memory if unvisited else self._rows.by_number
         self.unvisited = unvisited
-        rows = self._rows.read if unvisited else self._rows.by_number
         self._walk = Walk(steps.build(self.action, self.desired, rows, self._rows.current_numbers,
                                       self._target_number, unvisited, is_restored=self._is_restored))
         self._ready.extend(self._walk.ready())
@@ -181,13 +202,13 @@ class Traversal:
         """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
         `abort`: end work in flight when its current call returns, with this reason (used for deletes); `unvisited`: as
-        of `start`.
+        of `start`. Needs all rows.
         """
+        rows = self._rows.by_number
         commands = self._release_hooks()
-        self._rows.complete()
         self._set_target(target)
         if abort is not None:
-            commands += [Abort(step, self._rows.row(number), abort) for number, step in self._steps.busy.items()
+            commands += [Abort(step, rows[number], abort) for number, step in self._steps.busy.items()
                          if self._state(step).action is not Action.DELETE]
         return commands + self.start(now, unvisited)
 
@@ -198,14 +219,15 @@ class Traversal:
 
     def conclude(self) -> list[Command]:
         """Start the traversal of an action whose end is stored already. Continues the steps that were interrupted,
-        starts no other, and releases breakpoints. Returns the first commands."""
+        starts no other, and releases breakpoints. Returns the first commands. Needs all rows."""
+        rows = self._rows.by_number
         self._ending.stop()
         commands: list[Command] = []
         for number, hook in self._breakpoints.take_before().items():
-            row = self.rows[number]
+            row = rows[number]
             step = Step(self._target_number, StepKind.CONCLUDE, row.name, number)
             commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
-        for row in list(self._rows.by_number.values()):
+        for row in list(rows.values()):
             if row.in_progress:
                 commands += self._conclude(row, self._target_number)
         return commands + self._end()
@@ -339,7 +361,7 @@ class Traversal:
         return self._inspect(step, row)
 
     def _start_delete(self, step: Step, now: datetime) -> list[Command]:
-        row = self.rows.get(step.row_id)
+        row = self._rows.get(step.row_id)
         if row is None:
             self._complete_step(step)
             return []

@@ -12,8 +12,8 @@ from tests.architecture import source
 PACKAGES = ('language', 'planning')
 ALLOWED = {
     '__future__', 'bisect', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal',
-    'difflib', 'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
-    'urllib.parse', 'weakref',
+    'difflib', 'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'types',
+    'typing', 'urllib.parse', 'weakref',
     'regex', 'yaml', 'yaql',
     'heatlite.common.backoff', 'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
@@ -24,6 +24,9 @@ ALLOWED = {
 }
 CLOCKS = {'now', 'utcnow', 'today'}         # of datetime and date
 BUILTINS = {'open', 'input', 'print', '__import__', 'exec', 'eval', 'compile'}
+
+
+SUPPLIERS = {'float'}                       # what a function without arguments may supply to planning: random numbers
 
 
 def is_allowed(imported):
@@ -42,6 +45,18 @@ def impure_calls(tree):
             case ast.Call(func=ast.Attribute(value=ast.Name(id='datetime' | 'date'), attr=name)) if name in CLOCKS:
                 found.append(name)
     return found
+
+
+def suppliers(tree):
+    """What functions without arguments return, where annotations name them. Calling one may read anything."""
+    return [ast.unparse(result) for node in ast.walk(tree) for result in [_supplied(node)] if result is not None]
+
+
+def _supplied(node):
+    match node:
+        case ast.Subscript(value=ast.Name(id='Callable'), slice=ast.Tuple(elts=[ast.List(elts=[]), result])):
+            return result
+    return None
 
 
 @pytest.mark.parametrize('imported, allowed', [
@@ -73,6 +88,20 @@ def test_pure_packages_import_only_what_is_pure(package):
 def test_pure_packages_call_no_clock_and_no_file(package):
     found = {name: calls for name, path in source.modules(f'heatlite/{package}').items()
              if (calls := impure_calls(ast.parse(path.read_text())))}
+    assert found == {}
+
+
+@pytest.mark.parametrize('text, found', [
+    ('x: Callable[[], Iterable[int]] | None', ['Iterable[int]']), ('def f(x: Callable[[], float]): ...', ['float']),
+    ('x: Callable[[str], int]', []), ('x: Callable[..., int]', []),
+])
+def test_which_suppliers_are_found(text, found):
+    assert suppliers(ast.parse(text)) == found
+
+
+def test_planning_is_handed_values_and_no_function_that_reads_them():
+    found = {name: supplied for name, path in source.modules('heatlite/planning').items()
+             if (supplied := [each for each in suppliers(ast.parse(path.read_text())) if each not in SUPPLIERS])}
     assert found == {}
 
 

@@ -87,7 +87,8 @@ def test_comments_disable_rules_in_a_line_or_in_the_file(lint):
 
 @pytest.mark.parametrize('text, place', [
     ('parameters: {}\nparameter: {}\n', 'env.yaml:2:1: error: environment has wrong section "parameter" [HL005]'),
-    ('parameters: {}\nevent_sinks: {}\n', 'env.yaml:2:1: error: The environment section "event_sinks" must be a list'),
+    ('parameters: {}\nevent_sinks: {a: 1}\n',
+     'env.yaml:2:1: error: The environment section "event_sinks" must be a list'),
     ('parameters: {a: b: c}\n', 'env.yaml:1:18: error: while parsing a flow mapping')])
 def test_errors_of_environments_have_their_place(lint, text, place):
     code, [line, *_more] = lint('a.yaml', '-e', 'env.yaml', '--format', 'short', a=USED, env=text)

@@ -12,8 +12,9 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 
 def stack(stack_id: str, depth: int, size: int) -> LeasedStack:
     return cast('LeasedStack', SimpleNamespace(
-        id=stack_id, row=SimpleNamespace(root_id='root', depth=depth), owners=('p', 'root'), unread=None,
-        definition=SimpleNamespace(snippets=dict.fromkeys(range(size))), rows=dict.fromkeys(range(size))))
+        id=stack_id, row=SimpleNamespace(root_id='root', depth=depth), owners=('p', 'root'),
+        definition=SimpleNamespace(snippets=dict.fromkeys(range(size))),
+        traversal=SimpleNamespace(rows_in_memory=size)))
 
 
 def test_an_empty_nested_stack_that_stays_holds_up_no_other() -> None:

@@ -93,7 +93,7 @@ class StackCapacity:
     def add(self, leased: LeasedStack) -> None:
         """The engine drives a stack from now on."""
         place = leased.row.root_id, leased.row.depth
-        size = max(len(leased.definition.snippets), 0 if leased.unread is not None else len(leased.rows))
+        size = max(len(leased.definition.snippets), leased.traversal.rows_in_memory)
         self._driven[leased.id] = place, size
         self._depths[leased.row.depth] += 1
         if leased.row.depth:

@@ -178,7 +178,7 @@ class StackController:
         try:
             self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
             if taken_over:
-                if leased.unread is None:
+                if leased.unread_rows is None:
                     runner.signal_dispatcher.take_over()
                 runner.wake()
             self._timeouts.watch(runner)                # last: its timer ends with the runner

@@ -55,7 +55,7 @@ class Executors:
         return StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
                             self._registry.frozen(), facade,
                             StoredResourceCache(self._runtime, self._database, journal, leased.id,
-                                                first_alone=journal is None and leased.unread is not None),
+                                                first_alone=journal is None and leased.unread_rows is not None),
                             self._may_act, observe=self._settings.observe,
                             saved=RestoredSnapshot(self._runtime, self._database, leased).entry,
                             interval=self._settings.interval)

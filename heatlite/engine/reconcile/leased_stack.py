@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
+from typing import TypeVar
 
 from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
-from heatlite.engine.reconcile.unread_rows import UnreadRows
+from heatlite.engine.reconcile.unread_rows import ReadRows, UnreadRows
 from heatlite.language.definition import StackDefinition
+from heatlite.planning.rows import NotRead
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError, StackChange, Status
 from heatlite.planning.steps import Desired
 from heatlite.planning.traversal import Traversal
+
+T = TypeVar('T')
 
 NO_COLUMNS: Mapping[str, object] = {}
 
@@ -24,8 +28,9 @@ class LeasedStack:
     """The state in memory of one leased stack. Mutable. `row`: the newest row of the stack itself that was read."""
 
     def __init__(self, row: StoredStack, lease: Lease, definition: StackDefinition, context: RequestContext,
-                 traversal: Traversal, path: Sequence[str] = ()) -> None:
-        """`path`: names of the root stack and of the resources that lead to a nested one."""
+                 traversal: Traversal, path: Sequence[str] = (), unread: UnreadRows | None = None) -> None:
+        """`path`: names of the root stack and of the resources that lead to a nested one; `unread`: reads the rows that
+        are not in memory, if the traversal begins without some."""
         self.row = row
         self.path = tuple(path)
         self.lease = lease
@@ -36,7 +41,7 @@ class LeasedStack:
         self.cached_values: dict[int, Mapping[str, object]] = {}   # row -> its cached values, see `attribute_cache`
         self.traced = 0                                         # generation whose action has ended for traces
         self.signalled = 0                                      # generation in which the last signal was handled
-        self.unread: UnreadRows | None = None                   # where an update or a question leaves most rows unread
+        self._unread = unread
 
     @property
     def id(self) -> str:
@@ -68,16 +73,53 @@ class LeasedStack:
         return self.definition.masked(text)
 
     @property
-    def rows(self) -> Mapping[int, ResourceState]:
-        """Row number -> row, read-only: changes go through `record`."""
-        return self.traversal.rows
-
-    @property
     def is_at_rest(self) -> bool:
         """Whether nothing is to be done for a stack that was just loaded: its action has ended, and with it all steps.
         A failure or a cancel ends an action while steps are under way; their engine may have ended before them."""
         return self.row.status == Status.COMPLETE or (
-            self.row.status == Status.FAILED and not self.traversal.is_interrupted)
+            self.row.status == Status.FAILED and not self.asked(lambda: self.traversal.is_interrupted))
+
+    # --- rows -------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Mapping[int, ResourceState]:
+        """Row number -> row, read-only: changes go through `record`."""
+        return StackRows(self)
+
+    @property
+    def unread_rows(self) -> UnreadRows | None:
+        """What reads the rows that are not in memory; None if all are."""
+        return self._unread if self.traversal.is_partial else None
+
+    def complete_rows(self) -> None:
+        """Read the rows that are not in memory, if there are any. Two SELECTs. All threads may call it, and several at
+        the same time: the first one that has read them fills them in."""
+        unread = self.unread_rows
+        if unread is not None:
+            self.fill(unread.all())
+
+    def fill(self, read: ReadRows) -> None:
+        """Take over stored rows, and the cached values of those that were not in memory: others may have changed."""
+        for number in self.traversal.fill(read.rows, read.unread, read.next_row):
+            if number in read.cached_values:
+                self.cached_values.setdefault(number, read.cached_values[number])
+
+    def asked(self, ask: Callable[[], T]) -> T:
+        """Return `ask()`. If it needs rows that are not in memory, all are read first."""
+        with suppress(NotRead):
+            return ask()
+        self.complete_rows()
+        return ask()
+
+    def current(self, name: str) -> ResourceState | None:
+        """Return the current row of that resource, or None. Reads all rows if it is not in memory."""
+        return self.asked(lambda: self.traversal.current(name))
+
+    def is_current(self, row: ResourceState) -> bool:
+        """Whether `row` is the current one of a resource of the definition."""
+        return row.name in self.definition.resources and self.current(row.name) is row
+
+    # --- changes ----------------------------------------------------------------------------------------
 
     def take_end(self, ended: StoredStack) -> None:
         """Take over the state in which the action has ended, once it is stored."""
@@ -95,12 +137,31 @@ class LeasedStack:
         see `Change`."""
         return Change(self.id, self.lease.epoch, row, columns, data, remove, events, stack, signals, signal_error)
 
-    def current(self, name: str) -> ResourceState | None:
-        return self.traversal.current(name)
 
-    def is_current(self, row: ResourceState) -> bool:
-        """Whether `row` is the current one of a resource of the definition."""
-        return row.name in self.definition.resources and self.current(row.name) is row
+class StackRows(Mapping[int, ResourceState]):
+    """The rows of a stack by number, read-only. One that is in memory is found without reading the others."""
+
+    def __init__(self, leased: LeasedStack) -> None:
+        self._leased = leased
+
+    def _all(self) -> Mapping[int, ResourceState]:
+        self._leased.complete_rows()
+        return self._leased.traversal.rows
+
+    def __getitem__(self, number: int) -> ResourceState:
+        row = self._leased.asked(lambda: self._leased.traversal.row(number))
+        if row is None:
+            raise KeyError(number)
+        return row
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def values(self) -> ValuesView[ResourceState]:
+        return self._all().values()
 
 
 def desired(definition: StackDefinition, action: str, adopted: Collection[str] = ()) -> Mapping[str, Desired]:

@@ -55,6 +55,7 @@ class StackLifecycle:
         leased = runner.leased
         self._ends.end_snapshot(leased.row, leased.lease.epoch)
         if leased.row.status != Status.IN_PROGRESS:
+            leased.complete_rows()
             return leased.traversal.conclude()
         refusal = self._refusal(runner)
         if refusal is not None:
@@ -104,6 +105,7 @@ class StackLifecycle:
                 definition: StackDefinition | None = None) -> list[commands.Command]:
         """Retarget the traversal to the request in the stack's row."""
         leased = runner.leased
+        leased.complete_rows()
         self._ends.end_snapshot(_replaced(leased.row), leased.lease.epoch)
         self._ends.end_snapshot(row, leased.lease.epoch)
         if definition is None:
@@ -111,7 +113,7 @@ class StackLifecycle:
         permissions, context = self._database.retry_until_available(
             lambda tx: (plan_references.permissions(tx, row), loading.stored_context(tx, row)), reading=True)
         self._take_row(leased, row, context)            # the credentials may be those of another user now
-        leased.definition, leased.unread = definition, None
+        leased.definition = definition
         runner.executor.objects.use_types(self._registry.frozen())
         self._sinks.follow(leased, runner.finish_if_idle)
         self._timeouts.watch(runner)
@@ -242,13 +244,13 @@ class StackLifecycle:
 
 
 def _leave_unvisited(runner: Runner) -> frozenset[str]:
-    """Return the resources that the action need not visit. If the rows of the stack are unread, the traversal takes
-    over those that it needs then; it reads the others when one of them is asked for."""
-    leased = runner.leased
+    """Return the resources that the action need not visit. If the rows of the stack are unread, those that the
+    traversal needs then are filled in, which are all if it visits all resources."""
     found = runner.executor.unvisited()
-    leased.unread = None
-    if found.read is not None:
-        leased.traversal.take(found.read.rows, found.read.next_row, found.read.unread)
+    if found.read is not None and found.names:
+        runner.leased.fill(found.read)
+    else:
+        runner.leased.complete_rows()
     return found.names
 
 

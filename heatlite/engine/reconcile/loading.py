@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.engine.reconcile.settled import tolerance
-from heatlite.engine.reconcile.unread_rows import UnreadRows
+from heatlite.engine.reconcile.unread_rows import NOTHING_READ, UnreadRows
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import definition as definitions
 from heatlite.language import template as language_template
@@ -62,13 +62,12 @@ def target(row: stacks.StoredStack, definition: StackDefinition, permissions: Pe
                   permissions=permissions, tolerance=tolerance(row))
 
 
-def traversal(runtime: Runtime, row: stacks.StoredStack, target: Target, rows: list[ResourceState], retry_limit: int,
-              held: Mapping[int, str] | None = None, unread: UnreadRows | None = None) -> Traversal:
-    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `unread`: reads
-    the rows that are not among `rows`."""
+def traversal(runtime: Runtime, row: stacks.StoredStack, target: Target, rows: Iterable[ResourceState],
+              retry_limit: int, held: Mapping[int, str] | None = None, is_partial: bool = False) -> Traversal:
+    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `is_partial`:
+    as of `Traversal`."""
     return Traversal(target, rows, next_row=row.next_resource, random=runtime.random, retry_limit=retry_limit,
-                     held=held, is_restored=row.restored_from is not None,
-                     read_all=None if unread is None else unread.all)
+                     held=held, is_restored=row.restored_from is not None, is_partial=is_partial)
 
 
 def _hooks(definition: StackDefinition) -> Hooks:
@@ -89,27 +88,26 @@ def load(runtime: Runtime, database: Database, lease: Lease, types: TypeRegistry
          known: Callable[[stacks.StoredStack], StackDefinition | None] = lambda row: None,
          resource: str | None = None) -> LeasedStack | None:
     """Load a stack; None if it is gone. `known(row)`: its definition, if it is in memory already; `resource`: read the
-    rows of that name only, and the others when one of them is asked for; they may be newer then."""
+    rows of that name only, and the others when one of them is asked for; they may be newer then. An update that need
+    not visit all resources begins without rows."""
     with database.reader() as tx:
         row = stacks.get(tx, lease.stack_id)
         if row is None:
             return None
         wanted = known(row) or definition(templates.get(tx, row.template_id), row, types)
-        if resource is not None or (wanted.as_applied and not row.converge):
-            unread = UnreadRows(database, row.id)
-            rows = [] if resource is None else unread.of_name(tx, resource)
-            cached_values = unread.cached_values
+        unread = UnreadRows(database, row.id)
+        is_partial = not tolerance(row) and (resource is not None or (bool(wanted.as_applied) and not row.converge))
+        if not is_partial:
+            read = unread.all_in(tx)
         else:
-            unread = None
-            rows = resources.light(tx, row.id)
-            cached_values = resources.cached_values(tx, row.id) if rows else {}
+            read = unread.of_name(tx, resource) if resource is not None else NOTHING_READ
         context = stored_context(tx, row)
         permissions = plan_references.permissions(tx, row)
         path = stack_trees.whole_path(tx, row)
     held = _held(database, row, wanted)
     leased = LeasedStack(row, lease, wanted, context, traversal(
-        runtime, row, target(row, wanted, permissions), rows, retry_limit, held, unread), path)
-    leased.unread, leased.cached_values = unread, cached_values
+        runtime, row, target(row, wanted, permissions), read.rows, retry_limit, held, is_partial), path, unread)
+    leased.cached_values.update(read.cached_values)
     return leased
 
 

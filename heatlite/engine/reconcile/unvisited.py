@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Set
+from dataclasses import dataclass, replace
 
 from heatlite.common import exception
 from heatlite.db.resources import AppliedType
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
-from heatlite.engine.reconcile.unread_rows import UnreadRows
+from heatlite.engine.reconcile.unread_rows import ReadRows, UnreadRows
 from heatlite.engine.resource import Resource
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, requirements
@@ -19,16 +19,6 @@ from heatlite.planning.states import Action, ResourceState
 
 NONE: frozenset[str] = frozenset()
 MOST_APART = 1000               # names whose rows are read by name; beyond it, all rows are read
-
-
-@dataclass(frozen=True)
-class ReadRows:
-    """Rows of a stack that were read. Each name in `unread` has one more row; `next_row`: the lowest number for new
-    rows. Arguments of `Traversal.take`."""
-
-    rows: Sequence[ResourceState]
-    next_row: int
-    unread: Set[str]
 
 
 @dataclass(frozen=True)
@@ -50,10 +40,11 @@ def of_update(leased: LeasedStack, objects: ResourceObjects) -> Unvisited:
     """
     if not leased.definition.as_applied or leased.row.action != Action.UPDATE or leased.row.converge:
         return VISIT_ALL
-    if leased.unread is not None:
-        kinds = leased.unread.kinds()
+    unread = leased.unread_rows
+    if unread is not None:
+        kinds = unread.kinds()
         if _are_as_applied(kinds, leased.definition):
-            return _of_unread(leased.definition, objects, leased.unread, kinds)
+            return _of_unread(leased, objects, unread, kinds)
     rows = list(leased.rows.values())
     examples = {(row.type, row.template_id): row for row in rows}   # what a type means depends on nothing else
     return Unvisited(_find(leased.definition, objects, examples.values(), rows) or NONE)
@@ -70,22 +61,25 @@ def _are_as_applied(kinds: Iterable[AppliedType], definition: StackDefinition) -
     return bool(shared.types) and found == shared.types and len(shared.others) <= MOST_APART
 
 
-def _of_unread(definition: StackDefinition, objects: ResourceObjects, unread: UnreadRows,
+def _of_unread(leased: LeasedStack, objects: ResourceObjects, unread: UnreadRows,
                kinds: Iterable[AppliedType]) -> Unvisited:
+    """Reads the rows of the resources that are visited, and of those that they require: planning asks for no others."""
+    definition, desired = leased.definition, leased.traversal.desired
     shared = definition.as_applied
     examples = [ResourceState(0, '', '', kind.type, template_id=kind.template_id) for kind in kinds]
-    rows = unread.unlike_applied({each.type for each in examples if not _stays(each, objects)})
-    rows += unread.of_names(shared.others)
-    left = shared.same.difference([row.name for row in rows])
-    found = _find(definition, objects, examples, rows, left)
+    read = unread.unlike_applied({each.type for each in examples if not _stays(each, objects)})
+    read += unread.of_names(shared.others.difference([row.name for row in read.rows]))
+    names = {row.name for row in read.rows}
+    left = shared.same.difference(names)
+    found = _find(definition, objects, examples, read.rows, left)
     if found is None:
         return VISIT_ALL
-    resources = definition.resources
-    visited = shared.others.union([row.name for row in rows]).difference(found).intersection(resources)
-    needed = {other for name in visited for other in resources[name].requires}.union(_used(definition)) & left
-    if len(needed) <= MOST_APART:
-        rows += unread.of_names(needed)
-    return Unvisited(found, ReadRows(rows, max(kind.last for kind in kinds) + 1, left))
+    visited = [name for name in names.union(shared.others).difference(found) if name in desired]
+    needed = {other for name in visited for other in desired[name].requires}.union(_used(definition)) & left
+    if len(needed) > MOST_APART:
+        return Unvisited(found, unread.all())
+    read += unread.of_names(needed)
+    return Unvisited(found, replace(read, unread=left - needed, next_row=max(kind.last for kind in kinds) + 1))
 
 
 def _find(definition: StackDefinition, objects: ResourceObjects, examples: Iterable[ResourceState],
