@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 
-from heatlite.planning import breakpoints, decide, retry, steps, text
+from heatlite.planning import breakpoints, decide, retry, row_changes, steps, text
 from heatlite.planning.breakpoints import Breakpoints
 from heatlite.planning.commands import (
     Abort,
@@ -47,7 +47,7 @@ from heatlite.planning.commands import (
 from heatlite.planning.ending import Ending
 from heatlite.planning.protection import Denial
 from heatlite.planning.rows import NO_NAMES, Rows
-from heatlite.planning.states import APPLYING, DIRTY, MAKING, NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import APPLYING, MAKING, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.target import Target
@@ -242,8 +242,7 @@ class Traversal:
         if action is Action.UPDATE:
             if row.name in self.desired and row.template_id == self.template_id and row.handle is not NO_HANDLE:
                 return self._resume(Step(target, StepKind.APPLY, row.name), row)
-            failed = self._rows.set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % action,
-                                                 handle=NO_HANDLE))
+            failed = self._rows.set(row_changes.failed(row, text.INTERRUPTED % action))
             return [Persist(Step(target, StepKind.CONCLUDE, row.name, row.id), failed)]
         step = (Step(target, StepKind.DELETE, row.name, row.id) if action is Action.DELETE else
                 Step(target, StepKind.ACTION, row.name, row.id, action))
@@ -441,17 +440,13 @@ class Traversal:
         why = self.permissions.refusal(step.name, action, self.desired, visits=visits)
         if why:
             return self._refused(step, row, action, why)
-        requires: Mapping[str, int] = row.requires
         is_new = row.action is Action.INIT
-        brings = step.kind is StepKind.APPLY and action in APPLYING
-        if brings:
-            requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
-        row = self._rows.set(row._replace(
-            action=action, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
-            template_id=self.template_id if action in APPLYING else row.template_id,
-            type=self.desired[step.name].type if brings else row.type,
-            fingerprint=DIRTY if action is Action.UPDATE else row.fingerprint,
-            updated_at=row.updated_at if action is Action.CREATE else now))
+        if step.kind is StepKind.APPLY and action in APPLYING:
+            row = row_changes.begun(row, action, self.template_id, now, resource_type=self.desired[step.name].type,
+                                    requires=self.requirements(step.name))
+        else:
+            row = row_changes.begun(row, action, self.template_id, now)
+        self._rows.set(row)
         state = self._steps.occupy(step, row.id)
         state.action, state.first = action, is_new
         return [Persist(step, row, wait=True)]
@@ -470,7 +465,7 @@ class Traversal:
         commands = []
         if old is not None:
             self._steps.renew(step)
-            commands.append(Persist(step, self._rows.set(old._replace(replaced_by=row.id)), event=False))
+            commands.append(Persist(step, self._rows.set(row_changes.replaced_by(old, row.id)), event=False))
         return commands + self._begin(step, row, action, now)
 
     def _new_uuid(self, name: str, replaces: str | None) -> str:
@@ -480,7 +475,7 @@ class Traversal:
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""
         state = self._state(step)
-        row = self._rows.set(self._row(step)._replace(handle=state.handle))
+        row = self._rows.set(row_changes.called(self._row(step), state.handle))
         return [Persist(step, row, event=False), Poll(step, row, state.action, state.handle, 1)]
 
     def _complete(self, step: Step, fingerprint: str, now: datetime) -> list[Command]:
@@ -493,14 +488,11 @@ class Traversal:
             if self._wants(step, Action.DELETE, 'post-delete'):
                 return self._hold(step, row, 'post-delete')
             return self._removed(step, row)
-        reason = text.check_unsupported(row.type) if state.unsupported else text.CHANGED
-        row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
-        is_wanted = self._is_wanted(step)
-        if action in APPLYING and is_wanted and not state.resumed:
-            row = row._replace(requires=self.requirements(step.name))
-        if action in APPLYING and fingerprint:
-            row = row._replace(fingerprint=fingerprint)
-        commands: list[Command] = [Persist(step, self._rows.set(row), applied=action in APPLYING)]
+        is_wanted, applies = self._is_wanted(step), action in APPLYING
+        row = self._rows.set(row_changes.completed(
+            row, unsupported=state.unsupported, fingerprint=fingerprint if applies else '',
+            requires=self.requirements(step.name) if applies and is_wanted and not state.resumed else None))
+        commands: list[Command] = [Persist(step, row, applied=applies)]
         if action is Action.ADOPT and step.name in self.desired and self.desired[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
         hook = f'post-{action.lower()}'
@@ -552,8 +544,7 @@ class Traversal:
 
     def _remove(self, step: Step, row: ResourceState, event: bool = True) -> Remove:
         self._rows.remove(row)
-        return Remove(step, row._replace(action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
-                      event=event)
+        return Remove(step, row_changes.removed(row), event=event)
 
     def _applied(self, step: Step) -> list[Command]:
         """End a step whose action has completed. One that was resumed is compared with the wanted definition first, as
@@ -616,21 +607,14 @@ class Traversal:
                     return self._refused(step, row, Action.UPDATE, why)
                 return self._replace(step, row, because, announced, now)
             case decide.Refuse(reason, why):
-                refused = row._replace(action=Action.UPDATE, status=Status.FAILED, reason=why)
-                return [Note(step, refused), *self._refused(step, row, Action.UPDATE, reason)]
+                return [Note(step, row_changes.refused(row, why)), *self._refused(step, row, Action.UPDATE, reason)]
 
     def _keep(self, step: Step, row: ResourceState, heal: bool, fingerprint: str) -> list[Command]:
         """`fingerprint`: of another definition than the stored one that the object is like already; or ''."""
         commands: list[Command] = []
-        requires = self.requirements(step.name)
-        kept = row if row.requires.keys() == requires.keys() else row._replace(requires=requires)
-        if kept.replaced_by is not None:            # a rollback returned to this row
-            kept = kept._replace(replaced_by=None)
-        if heal:
-            kept = kept._replace(status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
-        if fingerprint:
-            kept = kept._replace(fingerprint=fingerprint, template_id=self.template_id)
-        if kept is not row:                         # an unchanged row is not written
+        kept = row_changes.unchanged(row, self.requirements(step.name), heals=heal, fingerprint=fingerprint,
+                                     template_id=self.template_id)
+        if kept is not row:                         # else it is not written
             commands.append(Persist(step, self._rows.set(kept), event=heal, adopts_definition=bool(fingerprint)))
         self._complete_step(step)
         return commands
@@ -639,9 +623,8 @@ class Traversal:
                  now: datetime) -> list[Command]:
         commands: list[Command] = []
         if announced:
-            begun = row._replace(action=Action.UPDATE, status=Status.IN_PROGRESS, reason=text.CHANGED, updated_at=now)
-            row = self._rows.set(begun._replace(status=Status.COMPLETE, reason=because))
-            commands += [Persist(step, begun), Persist(step, row)]
+            begun, row = row_changes.announced(row, because, now)
+            commands += [Persist(step, begun), Persist(step, self._rows.set(row))]
         return commands + self._create_new(step, row, now)
 
     # --- after a crash ----------------------------------------------------------------------------------
@@ -661,13 +644,13 @@ class Traversal:
         state.is_unknown = outcome is Outcome.UNKNOWN
         row = self._rows.row(state.row_id)
         if step.kind is StepKind.DELETE:
-            row = self._rows.set(row._replace(physical_id=physical_id or row.physical_id))
+            row = self._rows.set(row_changes.identified(row, physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:
             case Outcome.RETRY:                     # the call had no effect, or repeating it is safe
                 return [self._call(step)]
             case Outcome.FOUND:
-                row = self._rows.set(row._replace(physical_id=physical_id))
+                row = self._rows.set(row_changes.identified(row, physical_id))
                 return [Persist(step, row, event=False), Poll(step, row, state.action, None, 0)]
             case Outcome.RECREATE:                  # the object is known but unfinished: delete it, then create anew
                 state.recreating = True
@@ -677,7 +660,7 @@ class Traversal:
 
     def _count_as_failed(self, step: Step, row: ResourceState, reason: str) -> list[Command]:
         """Fail a row after an interruption of which nothing is known, and decide what becomes of its resource."""
-        row = self._rows.set(row._replace(status=Status.FAILED, reason=reason, handle=NO_HANDLE))
+        row = self._rows.set(row_changes.failed(row, reason))
         self._steps.renew(step)
         return [Persist(step, row), *self._inspect(step, row)]
 
@@ -686,17 +669,15 @@ class Traversal:
         the row itself, if it is still there, is looked for when the row is deleted."""
         if not self._is_wanted(step) or self._ending.is_stopped:
             return self._failed(Failed(step, text.REPLACED_SINCE), now)
-        row = self._row(step)._replace(status=Status.FAILED, reason=text.REPLACED_SINCE, handle=NO_HANDLE)
-        return self._create_new(step, row, now)
+        return self._create_new(step, row_changes.failed(self._row(step), text.REPLACED_SINCE), now)
 
     def _delete_and_recreate(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
-        row = self._rows.set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
-                                     handle=NO_HANDLE, updated_at=now))
+        row = self._rows.set(row_changes.recreating(row, now))
         self._state(step).action = Action.DELETE
         return [Persist(step, row, wait=True)]
 
     def _deleted_for_recreation(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
-        row = self._rows.set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
+        row = self._rows.set(row_changes.without_object(row))
         state = self._state(step)
         state.recreating = False
         commands: list[Command] = [Persist(step, row)]
@@ -720,7 +701,7 @@ class Traversal:
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
         """End a step whose unfinished object was deleted and that is not retried: restore its first failure."""
         reason = self._state(step).error or text.INTERRUPTED % Action.CREATE
-        row = self._rows.set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=reason))
+        row = self._rows.set(row_changes.not_recreated(row, reason))
         self._end_step(step)
         return [Persist(step, row, event=False)]
 
@@ -765,8 +746,7 @@ class Traversal:
 
     def _replace_instead(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         """Replace a resource that its type cannot update."""
-        row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
-                                          reason=text.requires_replacement(row.name)))
+        row = self._rows.set(row_changes.not_updatable(row))
         return [Persist(step, row), *self._create_new(step, row, now)]
 
     def _retry_create(self, step: Step, row: ResourceState, reason: str, now: datetime) -> list[Command]:
@@ -774,7 +754,7 @@ class Traversal:
         state = self._state(step)
         state.attempt += 1
         state.recreating = True
-        failed = self._rows.set(row._replace(status=Status.FAILED, reason=reason, handle=NO_HANDLE))
+        failed = self._rows.set(row_changes.failed(row, reason))
         return [Persist(step, failed), *self._delete_and_recreate(step, failed, now)]
 
     def _fail(self, step: Step, row: ResourceState, reason: str) -> list[Command]:
@@ -782,7 +762,7 @@ class Traversal:
         state, is_wanted = self._state(step), self._is_wanted(step)
         # The resource has the text of its last attempt, and the stack that of the first one.
         action, error = state.action, state.error
-        row = self._rows.set(row._replace(action=action, status=Status.FAILED, reason=reason, handle=NO_HANDLE))
+        row = self._rows.set(row_changes.failed(row, reason, action))
         commands: list[Command] = [Persist(step, row)]
         if is_wanted and not self._ending.is_stopped and self._tolerance.take(row.name):
             return commands + self._passed_over(step, row, action, error)
@@ -823,7 +803,7 @@ class Traversal:
         state.delete_attempts += 1
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that failed
-            row = self._rows.set(row._replace(handle=NO_HANDLE))
+            row = self._rows.set(row_changes.repeated_later(row))
             commands.append(Persist(step, row, event=False))
         return [*commands, StartTimer(step, row, retry.pause(state.delete_attempts, self._random))]
 
