@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import resources, stacks
-from heatlite.engine.durability.journal import EACH, Journal, NotStored
+from heatlite.engine.durability.journal import EACH, Journal, LeaseLost, NotStored, StopsDriving
 from heatlite.planning.states import Action, Status
 from tests.db.rows import change, engine, event, finished, leased, stack, state
 
@@ -80,6 +80,24 @@ def test_a_stack_is_not_complete_without_all_its_changes(db, in_one_batch):
     journal.write(change('s1', stack=finished(release=True)))
     with db.reader() as tx:
         assert stacks.get(tx, 's1').status is Status.COMPLETE
+
+
+def test_what_cannot_be_stored_is_handed_over_before_its_runner_ends(db):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'))
+    calls = []
+    journal = Journal(Threads(), db, largest=100, refused=lambda stack_id, error: calls.append(error))
+    journal.submit(wrong('s1'), calls.append)
+    journal.flush()
+    error, why_not = calls
+    assert isinstance(why_not, NotStored) and why_not.cause is error
+
+
+@pytest.mark.parametrize('kind, other', [(LeaseLost, NotStored), (NotStored, LeaseLost)])
+def test_each_reason_stops_a_runner_and_is_no_other(kind, other):
+    assert issubclass(kind, StopsDriving) and not issubclass(kind, other)
+    assert not issubclass(kind, Exception)          # resource types catch those
 
 
 class Full:

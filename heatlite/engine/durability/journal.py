@@ -32,16 +32,20 @@ SHARED_SECONDS = 10.0           # how long another tree is expected after there 
 MISSING = 'an earlier one is missing'
 
 
-class LeaseLost(BaseException):
-    """Another engine owns the stack now: the receiver must stop working on it, and write nothing.
+class StopsDriving(BaseException):
+    """This engine must not go on with a stack: the receiver stops working on it.
 
     Not an Exception: a resource type that catches all errors must not go on after this one.
     """
 
 
-class NotStored(LeaseLost):
-    """The database refuses a change of a stack that this engine may still own: its runner has to stop as after a lost
-    lease, since its state is no longer the stored one. The cause was given to `Journal.refused`."""
+class LeaseLost(StopsDriving):
+    """Another engine owns the stack now: the receiver must write nothing."""
+
+
+class NotStored(StopsDriving):
+    """The database refuses a change of a stack that this engine may still own: the state in memory is no longer the
+    stored one. `Journal.refused` was called with the cause before."""
 
     def __init__(self, stack_id: str, cause: Exception | str) -> None:
         self.cause = cause
@@ -52,7 +56,7 @@ class Superseded(Exception):
     """A newer request was accepted: the change of the stack's own row was not written, the rest was."""
 
 
-Then = Callable[[BaseException | None], None]           # None: durable; else why not
+Then = Callable[[StopsDriving | Superseded | None], None]           # None: durable; else why not
 
 
 class Journal:
@@ -65,8 +69,8 @@ class Journal:
                  noted: Callable[[str], None] = lambda stack_id: None,
                  owners: Callable[[str], tuple[str, str]] = lambda stack_id: NO_OWNERS) -> None:
         """`largest`: the most changes in one transaction; `refused(stack, error)`: called for a change that cannot be
-        stored; `noted(stack)`: called when events of a stack were stored. Both run in the journal's thread, as the
-        `then` of `submit`: an error of one is logged, and `refused` is called with it.
+        stored, before its `then`; `noted(stack)`: called when events of a stack were stored. Both run in the journal's
+        thread, as the `then` of `submit`: an error of one is logged, and `refused` is called with it.
         `owners(stack)`: its project and its root stack, which take turns, as do the stacks of a tree."""
         self._largest = largest
         self._runtime = runtime
@@ -103,9 +107,9 @@ class Journal:
     def write(self, change: Change) -> None:
         """Write `change` and return when it is durable. Raises LeaseLost, NotStored or Superseded."""
         done = self._runtime.flag()
-        fate: list[BaseException | None] = []
+        fate: list[StopsDriving | Superseded | None] = []
 
-        def written(why_not: BaseException | None) -> None:
+        def written(why_not: StopsDriving | Superseded | None) -> None:
             fate.append(why_not)
             done.set()
 
@@ -225,9 +229,10 @@ class Journal:
             return
         change, then = batch[0]
         self._gaps[change.stack_id] = change.epoch
+        # First: a runner whose thread meets NotStored ends, and has to know the defect by then.
+        self._call(change.stack_id, self._refused, change.stack_id, error)
         if then is not None:
             self._call(change.stack_id, then, NotStored(change.stack_id, error))
-        self._call(change.stack_id, self._refused, change.stack_id, error)
 
     def _write(self, batch: list[Change], is_part: bool) -> changes.Written:
         """Write a batch, retrying while the database is unavailable. The lease, not this loop, decides whether the

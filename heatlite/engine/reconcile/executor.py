@@ -13,7 +13,6 @@ from collections.abc import Callable
 from heatlite.common import defects, exception
 from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
-from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.reconcile import diff, exports, imports, request_keys, unknown_creates
 from heatlite.engine.reconcile.facade import was_begun_before
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -258,7 +257,7 @@ class StepExecutor(StepInspector):
                 return commands.Preempted(step, False)
             resource = self.objects.stored(self._leased.rows.get(row.id, row))
             return commands.Preempted(step, resource.handle_preempt() is True)
-        except (exception.DatabaseUnavailable, LeaseLost):
+        except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             defects.log(LOG, error, 'Preempting %s of %s in stack %s failed', row.action, row.name, self._leased.id)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from heatlite.common.runtime import Runtime
-from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.journal import StopsDriving
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning import commands
 from heatlite.planning.steps import Step
@@ -63,12 +63,16 @@ class RunnerInbox:
 
         self._put(handle, is_result)
 
-    def lose_lease(self) -> None:
-        """Raise LeaseLost in the runner's thread: a write, or a request to a service, was refused."""
-        def lose() -> list[commands.Command]:
-            raise LeaseLost(self._leased.id)
+    def fail(self, why: StopsDriving) -> None:
+        """Raise `why` in the runner's thread: a write, or a request to a service, was refused."""
+        # Without its traceback, and no longer in the list once it is raised: else it would refer to itself through the
+        # variables of these threads, and keep the whole stack until garbage is collected.
+        failure = [why.with_traceback(None)]
 
-        self._put(lose, is_result=True)
+        def fail() -> list[commands.Command]:
+            raise failure.pop()
+
+        self._put(fail, is_result=True)
 
     def has_event_of(self, step: Step) -> bool:
         return step in self._announced

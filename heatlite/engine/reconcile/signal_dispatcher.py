@@ -29,7 +29,7 @@ from heatlite.db.connection import until_available
 from heatlite.db.errors import TakesNoWrites
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
-from heatlite.engine.durability.journal import LeaseLost, NotStored
+from heatlite.engine.durability.journal import NotStored, StopsDriving
 from heatlite.engine.durability.timers import Timer
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
@@ -184,7 +184,7 @@ class SignalDispatcher:
         self._runtime.serve(self._leased.id)
         try:
             perform()
-        except LeaseLost:
+        except StopsDriving:
             self._runner.stop()
         except exception.DatabaseUnavailable:       # the runner was stopped meanwhile
             LOG.debug('Signals of stack %s wait for its next owner', self._leased.id)

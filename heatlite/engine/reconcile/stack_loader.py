@@ -12,7 +12,7 @@ from heatlite.common.context import Subject, bind
 from heatlite.db import leases, signals, stacks
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import lease_manager, request_ids
-from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.journal import LeaseLost, NotStored
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
@@ -98,6 +98,8 @@ class StackLoader:
             self._unloadable.loaded(lease.stack_id)
         except LeaseLost:
             LOG.debug('Stack %s has another owner', lease.stack_id)
+        except NotStored as error:
+            LOG.debug('Stack %s is not driven until a sweep finds it: %s', lease.stack_id, error)
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
             LOG.debug('Stack %s could not be loaded; another sweep will claim it', lease.stack_id)

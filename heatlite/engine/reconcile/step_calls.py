@@ -12,7 +12,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db.errors import Busy, Contention, TakesNoWrites
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
-from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.journal import StopsDriving
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
@@ -31,7 +31,7 @@ DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that fail
 
 
 class StepEnded(BaseException):
-    """The step that a call shall end has ended by itself. Not an Exception, as LeaseLost."""
+    """The step that a call shall end has ended by itself. Not an Exception, as StopsDriving."""
 
 
 class PoolCall:
@@ -128,8 +128,8 @@ class StepCalls:
         self._runtime.serve(self._leased.id)
         try:
             event = commands.Failed(step, text.aborted(row.action, why)) if why else self._perform(call)
-        except LeaseLost:
-            self._inbox.lose_lease()
+        except StopsDriving as why_not:
+            self._inbox.fail(why_not)
             return
         except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
             if not self._is_refused(step, error):
@@ -356,8 +356,8 @@ class StepCalls:
             except StepEnded:
                 LOG.debug('%s of %s in stack %s had ended before it was preempted', row.action, row.name,
                           self._leased.id)
-            except LeaseLost:
-                self._inbox.lose_lease()
+            except StopsDriving as why_not:
+                self._inbox.fail(why_not)
             except exception.DatabaseUnavailable as error:
                 outages.away(outages.DATABASE, error)
                 self._timers.after(DATABASE_PATIENCE, lambda: self._inbox.ask(lambda: self._preempt_again(step, row)))

@@ -13,7 +13,7 @@ from heatlite.common.context import working_on
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.db.connection import until_available
-from heatlite.engine.durability.journal import Journal
+from heatlite.engine.durability.journal import Journal, StopsDriving, Superseded
 from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
@@ -94,13 +94,13 @@ class StepStore:
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
 
-    def _stored(self, step: Step, row: ResourceState, why_not: BaseException | None) -> None:
+    def _stored(self, step: Step, row: ResourceState, why_not: StopsDriving | Superseded | None) -> None:
         self._storing -= 1
         work = self._executor.contexts.get(step)
         if work is not None:
             work.storing = False
-        if why_not is not None:
-            self._inbox.lose_lease()
+        if isinstance(why_not, StopsDriving):
+            self._inbox.fail(why_not)
         elif not self._calls.end_if_aborted(step, row.action):
             self._inbox.post(commands.Persisted(step))
 

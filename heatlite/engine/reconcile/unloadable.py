@@ -17,7 +17,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
+from heatlite.engine.durability.journal import Journal, StopsDriving, Superseded
 from heatlite.planning.states import Change, StackChange, Status
 from heatlite.planning.timeouts import action_seconds
 
@@ -55,7 +55,7 @@ class Unloadable:
                         type(error).__name__, error, exc_info=error if defects.is_defect(error) else None)
         try:
             is_ended = self._is_ended(lease, error)
-        except (LeaseLost, Superseded, exception.DatabaseUnavailable):
+        except (StopsDriving, Superseded, exception.DatabaseUnavailable):
             return 0.0                              # a newer request, or another owner, tries by itself
         except Exception as second:                 # its own row cannot be read, perhaps
             defects.log(LOG, second, 'The reason of stack %s, which cannot be loaded, was not stored', stack_id)
