@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from heatlite.common.runtime import Runtime
+from heatlite.common.runtime import Flag, Runtime
 from heatlite.engine.durability.journal import StopsDriving
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.planning import commands
 from heatlite.planning.steps import Step
 
@@ -15,24 +16,21 @@ Work = Callable[[], Iterable[commands.Command]]
 
 
 class RunnerInbox:
-    """Any thread may add work. `is_stopped`: the runner was stopped or has lost its lease, and takes no more work;
-    `is_draining`: it begins nothing further, and takes only the results of what it has begun."""
+    """Any thread may add work; what the runner does not take in its phase is dropped."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack) -> None:
+    def __init__(self, runtime: Runtime, leased: LeasedStack, phase: RunnerPhase, news: Flag) -> None:
+        """`news`: set when there is work, and by others for which the runner's thread must not wait in `take`."""
         self._runtime = runtime
         self._leased = leased
+        self._phase = phase
+        self._news = news
         self._waiting: deque[tuple[Work, bool]] = deque()       # with whether it is a result
-        self._has_work = runtime.flag()
         self._announced: set[Step | None] = set()   # steps that have an event here
         self._handled: list[Step] = []              # steps whose events were handled since `take_handled`
-        self._begins_until = 0.0
-        self.is_stopped = self.is_draining = False
-        self.defect: Exception | None = None        # why the runner cannot go on
 
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns; not while it drains."""
-        if not self.is_draining:
-            self._put(work)
+        self._put(work)
 
     def run(self, work: Callable[[], object]) -> None:
         """As `ask`, for work that returns no commands."""
@@ -42,18 +40,18 @@ class RunnerInbox:
 
         self.ask(do)
 
-    def _put(self, work: Work, is_result: bool = False) -> None:
+    def _put(self, work: Work, is_result: bool = False) -> bool:
+        """Return whether the runner takes it."""
+        if self._phase.is_stopped or (self._phase.is_draining and not is_result):
+            return False
         self._waiting.append((work, is_result))
-        self._has_work.set()
+        self._news.set()
+        return True
 
     def post(self, event: commands.Event) -> None:
         """Hand `event` to the traversal, in the runner's thread; while it drains, only results."""
-        is_result = isinstance(event, commands.RESULTS)
-        if self.is_draining and not is_result:
-            return
         # None: such an event does not complete the step's own work.
         step = None if isinstance(event, (commands.Preempted, commands.TimedOut)) else event.step
-        self._announced.add(step)
 
         def handle() -> list[commands.Command]:
             self._announced.discard(step)
@@ -61,7 +59,8 @@ class RunnerInbox:
                 self._handled.append(step)
             return self._leased.traversal.handle(event, self._runtime.now())
 
-        self._put(handle, is_result)
+        if self._put(handle, isinstance(event, commands.RESULTS)):
+            self._announced.add(step)
 
     def fail(self, why: StopsDriving) -> None:
         """Raise `why` in the runner's thread: a write, or a request to a service, was refused."""
@@ -77,41 +76,22 @@ class RunnerInbox:
     def has_event_of(self, step: Step) -> bool:
         return step in self._announced
 
-    def drain(self, begins_until: float) -> None:
-        """See `Runner.drain`."""
-        self._begins_until = begins_until
-        self.is_draining = True
+    def keep_results(self) -> None:
+        """Drop all other work: the runner drains."""
         self._waiting = deque(each for each in self._waiting if each[1])
-        self._has_work.set()
-
-    def may_begin(self, is_stored: bool) -> bool:
-        """Whether a call into a type may begin now. `is_stored`: it is that of a handler, and its intent is stored."""
-        return not self.is_stopped and (not self.is_draining
-                                        or (is_stored and self._runtime.monotonic() < self._begins_until))
 
     @property
-    def is_drained(self) -> bool:
-        """Whether the runner drains, and no result waits."""
-        return self.is_draining and not self._waiting
-
-    def look(self) -> None:
-        """Let the runner see what has changed outside of its inbox."""
-        self._has_work.set()
-
-    def stop(self, defect: Exception | None = None) -> None:
-        """Stop the runner. `defect`: the error that stops it, if any."""
-        self.defect = self.defect or defect
-        self.is_stopped = True
-        self._has_work.set()
+    def is_empty(self) -> bool:
+        return not self._waiting
 
     # --- the runner's thread ------------------------------------------------------------------------------
 
     def take(self) -> Work | None:
-        """Return the next work; None after a wait, which also ends when the runner is stopped."""
+        """Return the next work; None after a wait for news."""
         if self._waiting:
             return self._waiting.popleft()[0]
-        self._has_work.wait()
-        self._has_work.clear()
+        self._news.wait()
+        self._news.clear()
         return None
 
     def take_handled(self) -> list[Step]:

@@ -19,6 +19,7 @@ from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_inspector import UNCHANGED
@@ -75,17 +76,18 @@ class Runner:
         self._runtime = runtime = core.runtime
         self._callbacks = callbacks
         self._end = ended
-        self._inbox = RunnerInbox(runtime, leased)
-        self._calls = StepCalls(runtime, driving, leased, executor, self._inbox, self._note_idle)
-        self._store = StepStore(runtime, leased, executor, driving.journal, self._inbox, self._calls)
+        self._news = runtime.flag()                 # its thread waits for it: there is work, or another phase
+        self._phase = phase = RunnerPhase(runtime, self._news)
+        self._inbox = RunnerInbox(runtime, leased, phase, self._news)
+        self._calls = StepCalls(runtime, driving, leased, executor, self._inbox, phase, self._note_idle)
+        self._store = StepStore(runtime, leased, executor, driving.journal, self._inbox, phase, self._calls)
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
-        self._has_ended = False
         self._is_woken = False                      # its inbox has a wake-up that has not begun
         self._timer: Timer | None = None            # of the timeout of its action
         self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way
         self._is_idle = leased.is_at_rest           # no action is in progress: it only handles signals
-        self.signal_dispatcher = SignalDispatcher(core, driving, leased, self)
+        self.signal_dispatcher = SignalDispatcher(core, driving, leased, self, phase)
 
     # --- from other threads -----------------------------------------------------------------------------
 
@@ -112,7 +114,7 @@ class Runner:
         """Take `timer`, which ends the present action, in place of that of an earlier action."""
         self._end_timer()
         self._timer = timer
-        if self._has_ended:
+        if self._phase.has_ended:
             self._end_timer()
 
     def _end_timer(self) -> None:
@@ -123,26 +125,18 @@ class Runner:
         """Return `work()`, whose requests are sent only while the lease is valid. Raises LeaseLost."""
         return self._calls.fenced(work)
 
-    @property
-    def is_stopped(self) -> bool:
-        return self._inbox.is_stopped
-
-    @property
-    def begins_nothing(self) -> bool:
-        """Whether it was stopped, or drains."""
-        return self._inbox.is_stopped or self._inbox.is_draining
-
     def drain(self, begins_until: float) -> None:
         """Store the results of the calls under way, then end; begin no further step and no signal. The next owner
         resumes from the stored state. Any thread may call it.
 
         `begins_until`: monotonic seconds. Until then, handlers whose intent is stored are still called: the next owner
         could not tell whether they were."""
-        self._inbox.drain(begins_until)
+        self._phase.drain(begins_until)
+        self._inbox.keep_results()
 
     def stop(self, defect: Exception | None = None) -> None:
         """Stop the runner; the next owner resumes from the stored state. `defect`: the error that stops it, if any."""
-        self._inbox.stop(defect)
+        self._phase.stop(defect)
 
     def give_up_calls(self) -> int:
         """End the calls of types, handlers of signals included, that do not return to a runner that was stopped: what
@@ -158,14 +152,14 @@ class Runner:
         self._runtime.serve(self.leased.id)
         try:
             turns.begin(*self.leased.owners)
-            if not self._is_idle and not self.begins_nothing:
+            if not self._is_idle and not self._phase.begins_nothing:
                 self._perform(self._callbacks.begin(self))
-            while not self._inbox.is_stopped and not self._is_drained():
+            while not self._phase.is_stopped and not self._is_drained():
                 work = self._inbox.take()
                 if work is None:
                     continue
                 self._runtime.turn(*self.leased.owners)         # thousands of events may wait, of hundreds of stacks
-                if not self._inbox.is_stopped:
+                if not self._phase.is_stopped:
                     self._perform(work())
                     self._forget_ended()
         except NotStored as error:
@@ -178,14 +172,14 @@ class Runner:
             LOG.debug('Driving stack %s ends without the database; an engine resumes it at the next sweep',
                       self.leased.id)
         except Exception as error:
-            self._inbox.defect = error
+            self._phase.stop(error)
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)
         finally:
-            self._inbox.is_stopped = self._has_ended = True
+            self._phase.end()
             self._end_timer()
             self._calls.withdraw()
             self._note_idle()
-            self._end(self, self._inbox.defect)
+            self._end(self, self._phase.defect)
 
     def follow(self) -> None:
         """Note that a newer request was accepted: its action is in progress."""
@@ -208,24 +202,24 @@ class Runner:
                 self.executor.contexts.forget(step)
 
     def _note_idle(self) -> None:
-        if self._has_ended and not self._calls.is_busy and not self.signal_dispatcher.is_busy:
+        if self._phase.has_ended and not self._calls.is_busy and not self.signal_dispatcher.is_busy:
             self.calls_done.set()
-        elif self._inbox.is_draining:
-            self._inbox.look()
+        elif self._phase.is_draining:
+            self._news.set()
 
     def _is_drained(self) -> bool:
         """Whether the runner drains, and nothing that it has begun is under way."""
-        if not self._inbox.is_drained:
+        if not (self._phase.is_draining and self._inbox.is_empty):
             return False
         self._calls.withdraw()
         return not (self._calls.is_busy or self._store.is_waiting or self.signal_dispatcher.is_busy)
 
     def _perform(self, next_commands: Iterable[commands.Command]) -> None:
         waiting = deque(next_commands)
-        calls, store, performed = self._calls, self._store, 0
-        while waiting and not self._inbox.is_stopped:
+        phase, calls, store, performed = self._phase, self._calls, self._store, 0
+        while waiting and not phase.is_stopped:
             command = waiting.popleft()
-            if self._inbox.is_draining and not self._goes_on(command, waiting[0] if waiting else None):
+            if phase.is_draining and not self._goes_on(command, waiting[0] if waiting else None):
                 continue
             performed += 1
             if not performed % COMMANDS_AT_ONCE:
@@ -266,7 +260,7 @@ class Runner:
     def _goes_on(self, command: commands.Command, following: commands.Command | None) -> bool:
         """Whether a command is performed while the runner drains."""
         if isinstance(command, commands.CallHandler):       # of a step whose intent is stored
-            return self._inbox.may_begin(is_stored=True)
+            return self._phase.may_begin(is_stored=True)
         return commands.stores_only(command, following)
 
     def _inspect(self, step: Step, row: ResourceState) -> list[commands.Command]:
@@ -295,7 +289,7 @@ class Runner:
             self._is_idle = True
             self.finish_if_idle()
         else:
-            self._inbox.is_stopped = True
+            self._phase.stop()
 
     def _needs_lease(self, status: Status | None) -> bool:
         """Whether the lease is still needed once the action has ended in that state; None: it has."""

@@ -38,6 +38,7 @@ from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import SignalWriter
+from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
@@ -69,19 +70,11 @@ class Driver(Protocol):
     executor: StepExecutor
     breakpoints: StoredBreakpoints
 
-    @property
-    def is_stopped(self) -> bool: ...
-
-    @property
-    def begins_nothing(self) -> bool: ...
-
     def fenced(self, work: Callable[[], T]) -> T: ...
 
     def poll_now(self, name: str) -> None: ...
 
     def finish_if_idle(self) -> None: ...
-
-    def stop(self, defect: Exception | None = None) -> None: ...
 
 
 class SignalWork:
@@ -100,7 +93,8 @@ class SignalWork:
 class SignalDispatcher:
     """Dispatches the signals that wait for one stack: in order for each resource. Uses its runner's executor."""
 
-    def __init__(self, core: EngineCore, driving: DrivingParts, leased: LeasedStack, runner: Driver) -> None:
+    def __init__(self, core: EngineCore, driving: DrivingParts, leased: LeasedStack, runner: Driver,
+                 phase: RunnerPhase) -> None:
         """A handler has the time of an action to return, and the refresh after it as much."""
         self._runtime = core.runtime
         self._database = core.database
@@ -110,6 +104,7 @@ class SignalDispatcher:
         self._limit = driving.settings.action_timeout       # seconds, in stacks without a timeout of their own
         self._leased = leased
         self._runner = runner
+        self._phase = phase                         # of the runner
         self._waiting: dict[str, SignalWork] = {}                 # resource -> work with its signals
         self._known: set[int] = set()
         self._neighbours = _Neighbours(leased.definition)
@@ -155,7 +150,7 @@ class SignalDispatcher:
 
     def _work(self, work: SignalWork) -> None:
         try:
-            while work.signals and not self._runner.begins_nothing:
+            while work.signals and not self._phase.begins_nothing:
                 signal = work.signals[0]
                 self._bind(signal)
                 self._until_available(partial(self._runner.fenced, partial(self._traced, work, signal)))
@@ -185,13 +180,13 @@ class SignalDispatcher:
         try:
             perform()
         except StopsDriving:
-            self._runner.stop()
+            self._phase.stop()
         except exception.DatabaseUnavailable:       # the runner was stopped meanwhile
             LOG.debug('Signals of stack %s wait for its next owner', self._leased.id)
         except Exception as error:
             # A defect of the engine, since errors of types end their signals. The next owner of the stack tries again.
             LOG.exception('The signals of stack %s could not be handled', self._leased.id)
-            self._runner.stop(error)
+            self._phase.stop(error)
         finally:
             if self._threads.pop(work, None) is not None:       # else it was given up
                 self._end_watch()
@@ -200,7 +195,7 @@ class SignalDispatcher:
     def _until_available(self, work: Callable[[], None]) -> None:
         """Call `work`, and again for as long as the database is away. Raises DatabaseUnavailable if the runner was
         stopped meanwhile."""
-        until_available(work, self._runtime.sleep, lambda: self._runner.is_stopped)
+        until_available(work, self._runtime.sleep, lambda: self._phase.is_stopped)
 
     # --- one signal ---------------------------------------------------------------------------------------
 

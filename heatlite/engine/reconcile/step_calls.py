@@ -17,6 +17,7 @@ from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.engine.reconcile.step_spans import StepSpans
 from heatlite.planning import commands, text
 from heatlite.planning.states import Action, ResourceState
@@ -55,7 +56,7 @@ class StepCalls:
     event in the inbox."""
 
     def __init__(self, runtime: Runtime, driving: DrivingParts, leased: LeasedStack, executor: StepExecutor,
-                 inbox: RunnerInbox, returned: Callable[[], None]) -> None:
+                 inbox: RunnerInbox, phase: RunnerPhase, returned: Callable[[], None]) -> None:
         """`returned()`: called after each call that has ended."""
         self._runtime = runtime
         self._journal = driving.journal
@@ -66,6 +67,7 @@ class StepCalls:
         self._leased = leased
         self._executor = executor
         self._inbox = inbox
+        self._phase = phase
         self._note_returned = returned
         self._refused: dict[Step, int] = {}         # step -> its tries in a row that the database refused
         self._calling: dict[Step, PoolCall] = {}    # step -> its call under way, or that waits for room
@@ -118,7 +120,7 @@ class StepCalls:
         self._leased.bind(row.name)
         if self._calling.get(step) is not call:
             return
-        if (not self._inbox.may_begin(call.is_handler)
+        if (not self._phase.may_begin(call.is_handler)
                 or self._leased.traversal.has_ended(step)):         # the latter: of an older definition
             self._returned(step)
             return
@@ -188,7 +190,7 @@ class StepCalls:
         step, row = call.step, call.row
         if step in self._aborted:
             self._end_aborted(step, row)
-        elif not self._inbox.may_begin(call.is_handler):
+        elif not self._phase.may_begin(call.is_handler):
             return
         elif call.is_handler:                       # as after a crash
             self._forget_resource(step)
@@ -219,7 +221,7 @@ class StepCalls:
         def ask() -> None:
             if step in self._aborted:
                 self._end_aborted(step, poll.row)
-            elif self._inbox.may_begin(is_stored=False):
+            elif self._phase.may_begin(is_stored=False):
                 self._call(step, poll.row, lambda: self._executor.check(step, poll.row, poll.action, poll.handle))
 
         if not poll.poll_intervals:
@@ -347,7 +349,7 @@ class StepCalls:
             self._leased.bind(row.name)
             self._runtime.serve(self._leased.id)
             try:
-                if not self._inbox.may_begin(is_stored=False):
+                if not self._phase.may_begin(is_stored=False):
                     return
                 event = fence.behind(check, lambda: self._executor.preempt(step, row))
                 self._inbox.post(event)

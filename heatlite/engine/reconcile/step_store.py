@@ -18,6 +18,7 @@ from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.planning import commands
@@ -36,12 +37,13 @@ class StepStore:
     """Called in the runner's thread, but for `_stored`, which the journal calls."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal,
-                 inbox: RunnerInbox, calls: StepCalls) -> None:
+                 inbox: RunnerInbox, phase: RunnerPhase, calls: StepCalls) -> None:
         self._runtime = runtime
         self._leased = leased
         self._executor = executor
         self._journal = journal
         self._inbox = inbox
+        self._phase = phase
         self._calls = calls
         self._stored_rows = 0
         self._storing = 0                           # intents that are not stored yet
@@ -123,7 +125,7 @@ class StepStore:
         """Return the context of the step. Waits for the database, where its definition needs it: the results of other
         steps under way would be lost without the runner. Raises DatabaseUnavailable if that was stopped meanwhile."""
         return until_available(lambda: self._executor.contexts.begin(step), self._runtime.sleep,
-                               lambda: self._inbox.is_stopped)
+                               lambda: self._phase.is_stopped)
 
     def note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
