@@ -9,12 +9,11 @@ So does a handler that does not return within the timeout of an action.
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import partial
 from typing import Protocol, TypeVar
 
 from heatlite.common import defects, exception, tracing
@@ -31,7 +30,6 @@ from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import NotStored, StopsDriving
 from heatlite.engine.durability.timers import Timer
-from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
@@ -39,10 +37,9 @@ from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import SignalWriter
 from heatlite.engine.reconcile.runner_phase import RunnerPhase
+from heatlite.engine.reconcile.signal_refresh import SignalRefresh, attempt
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_keeping import Keeping
-from heatlite.language.definition import StackDefinition
-from heatlite.planning import graph, text
+from heatlite.planning import text
 from heatlite.planning.states import Change, ResourceState, SignalError
 from heatlite.planning.timeouts import action_seconds
 from heatlite.rpc import errors
@@ -54,7 +51,6 @@ UNSET_HOOK = 'unset_hook'
 # Why a valid signal changes nothing: the stack is guarded, or has no room.
 REFUSALS = (exception.StackLocked, exception.StackProtected, exception.RequestLimitExceeded)
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
-MOST_NAMED = 5                          # resources in a log line
 LEAST_PAUSE = 1.0                       # seconds between two looks for calls that hang
 
 
@@ -107,7 +103,7 @@ class SignalDispatcher:
         self._phase = phase                         # of the runner
         self._waiting: dict[str, SignalWork] = {}                 # resource -> work with its signals
         self._known: set[int] = set()
-        self._neighbours = _Neighbours(leased.definition)
+        self._refresh = SignalRefresh(leased, runner.executor, driving.journal, runner.poll_now)
         self._threads: dict[SignalWork, Thread] = {}              # under way
         self._watch_timer: Timer | None = None      # for the next look at calls that hang
 
@@ -343,8 +339,9 @@ class SignalDispatcher:
         error = exception.Error(_('The handler of the signal did not return within %d seconds.') % self._seconds)
         writer, row = SignalWriter(self._leased, self._runtime), self._leased.current(signal.resource_name)
         if row is not None:
-            self._attempt(lambda: self._show(self._runner.executor.objects.stored(row, writer), writer, error),
-                          'No event says that the signal to %s in stack %s has failed', row.name)
+            attempt(self._leased.id,
+                    lambda: self._show(self._runner.executor.objects.stored(row, writer), writer, error),
+                    'No event says that the signal to %s in stack %s has failed', row.name)
         self._journal.write(self._leased.make_change(
             events=tuple(writer.events), signals=(signal.id,),
             signal_error=SignalError(signal.mark, _in_words(error), self._runtime.now())))
@@ -354,20 +351,10 @@ class SignalDispatcher:
     def take_over(self) -> None:
         """After failover: refresh the neighbours of resources that take signals, as the previous owner may have died
         between the commit of a handler and the refresh."""
-        signalled = {}
-        is_followed = self._runner.executor.objects.by_type(self._is_followed)
-        for row in list(self._leased.rows.values()):
-            if is_followed(row) and row.exists and not row.in_progress and self._leased.is_current(row):
-                signalled[row.name] = row
+        signalled = self._refresh.followed()
         if signalled:
             work = SignalWork()
             self._start(work, partial(self._make_up_for, work, signalled))
-
-    def _is_followed(self, row: ResourceState) -> bool:
-        """Whether related resources are refreshed after signals of this one."""
-        kind = self._runner.executor.objects.known_kind(row)
-        return (kind is not None and kind.signal_needs_metadata_updates
-                and callable(getattr(kind, 'handle_signal', None)))
 
     def _make_up_for(self, work: SignalWork, signalled: Mapping[str, ResourceState]) -> None:
         self._leased.bind()
@@ -375,66 +362,8 @@ class SignalDispatcher:
 
     def _refresh_around(self, work: SignalWork, signalled: Mapping[str, ResourceState],
                         most: int | None = None) -> None:
-        """As `_refresh`; its errors are only logged, since the signals are handled. Raises DatabaseUnavailable."""
         with self._limited(work, None):
-            self._attempt(partial(self._refresh, signalled, most),
-                          'Refreshing what is related to %s in stack %s failed',
-                          ', '.join(itertools.islice(signalled, MOST_NAMED)))
-
-    def _attempt(self, work: Callable[[], None], message: str, name: str) -> None:
-        """Call `work`, which runs code of types. Errors are only logged, but for DatabaseUnavailable. `message`: has
-        places for `name` and for the stack."""
-        try:
-            work()
-        except exception.DatabaseUnavailable:
-            raise
-        except Exception as error:
-            defects.log(LOG, error, message, name, self._leased.id)
-
-    def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
-        """Refresh the neighbours of these resources (at most `most`): read their attributes anew, run their waiting
-        checks now. Also resolves metadata that refers to other resources anew, and passes it to the types."""
-        executor, definition = self._runner.executor, self._leased.definition
-        if self._neighbours.definition is not definition:
-            self._neighbours = _Neighbours(definition)
-        around = dict.fromkeys(itertools.chain.from_iterable(
-            (name, *row.requires, *self._neighbours.dependents.get(name, ())) for name, row in signalled.items()))
-        for name in itertools.islice(around, most):
-            self._runner.poll_now(name)
-            row = self._leased.current(name)
-            if row is None or row.in_progress or not row.exists:
-                continue
-            self._attempt(partial(self._read_anew, executor, row), 'Attributes of %s in stack %s were not read', name)
-        for name in self._neighbours.followers:
-            row = self._leased.current(name)
-            if row is not None and row.exists and name not in signalled:
-                self._attempt(partial(self._update_metadata, executor, row, definition),
-                              'Metadata of %s in stack %s does not follow', name)
-
-    @staticmethod
-    def _update_metadata(executor: StepExecutor, row: ResourceState, definition: StackDefinition) -> None:
-        """Pass the metadata of a row, resolved anew, to its type, if that wants them."""
-        if executor.objects.kind_of(row).metadata_update is not Keeping.metadata_update:
-            executor.objects.stored(row).metadata_update(definition.resources[row.name].metadata(executor.scope))
-
-    def _read_anew(self, executor: StepExecutor, row: ResourceState) -> None:
-        """Read the attributes of a row whose type calls no service, and store them if they have changed."""
-        if executor.objects.kind_of(row).default_client_name is not None:
-            return
-        while True:
-            before = self._leased.cached_values.get(row.id)
-            values = executor.attributes.read(executor.objects.stored(row), row.name)
-            now = self._leased.rows.get(row.id)
-            if now is None or now.in_progress:
-                return                              # an action has begun meanwhile; it reads the values at its end
-            if now is row and self._leased.cached_values.get(row.id) is before:
-                break
-            row = now                               # the values read mix the states before and after a change
-        if values == before:
-            return
-        stored = executor.attributes.keep(row.id, row.physical_id, values)
-        if stored is not None and stored != attribute_cache.storable(before or {}):
-            self._journal.submit(self._leased.make_change(row=row, columns={'attributes': stored}))
+            self._refresh.around(signalled, most)
 
 
 def _in_words(error: Exception) -> exception.WireError:
@@ -443,20 +372,3 @@ def _in_words(error: Exception) -> exception.WireError:
         return errors.to_wire(error)
     except Exception:
         return errors.to_wire(exception.Error(type(error).__name__))
-
-
-class _Neighbours:
-    """The resources to refresh after a signal. Computed once for each definition, not for each signal."""
-
-    def __init__(self, definition: StackDefinition) -> None:
-        self.definition = definition
-
-    @cached_property
-    def dependents(self) -> Mapping[str, list[str]]:
-        return graph.dependents((name, resource.requires) for name, resource in self.definition.resources.items())
-
-    @cached_property
-    def followers(self) -> list[str]:
-        """Names of the resources whose metadata refers to other resources; other metadata cannot change."""
-        return [name for name, resource in self.definition.resources.items()
-                if getattr(resource.parsed.metadata, 'refers', False)]
