@@ -79,12 +79,12 @@ class _OneMessage(HeatException):
 
 
 class Error(HeatException):
-    """An error with free text, as plug-ins raise it."""
+    """An error with free text, as plug-ins raise it; those written for Heat until 25 call the argument `msg`."""
 
     msg_fmt = '%(message)s'
 
-    def __init__(self, msg: object = '') -> None:
-        super().__init__(message=msg)
+    def __init__(self, message: object = '', *, msg: object = '') -> None:
+        super().__init__(message=message or msg)
 
 
 # --- 4xx by kind -----------------------------------------------------------------------------------------

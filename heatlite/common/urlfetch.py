@@ -17,7 +17,7 @@ import ssl
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from functools import cache, partial
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
@@ -46,6 +46,7 @@ DEFAULT_TIMEOUT = 60                        # seconds
 REDIRECTS = 5
 REMOTE = ('http', 'https')                 # schemes of URLs that anyone may write
 FILE = 'file'                               # the scheme that only the operator may use
+LOCAL_TOO = (*REMOTE, FILE)
 NEXT_ADDRESS = 5.0                          # seconds without a reply until the next address of a host is tried
 _PIECE = 65536
 _MOVED = (301, 302, 303, 307, 308)
@@ -60,21 +61,22 @@ class _Broken(Exception):
     """The reason why fetching failed, for the log."""
 
 
-def get(url: str, by_operator: bool = False) -> str:
+def get(url: str, allowed_schemes: Collection[str] = REMOTE, *, is_counted: bool = True) -> str:
     """Fetch the text at `url`, at most `max_template_size` bytes. Raises URLFetchError.
 
-    `by_operator`: the URL is in an environment of the operator, so it may name a file of this host. Within a request to
-    an engine, see `allowance`: at most so many URLs, not beyond its deadline; raises RequestLimitExceeded, TooLate.
+    `allowed_schemes`: of `http`, `https` and `file`, which reads a file of this host. Plug-ins hand them in by
+    position. Within a request to an engine, see `allowance`: not beyond its deadline, and at most so many URLs that
+    are counted; raises RequestLimitExceeded, TooLate.
     """
     scheme = _split(url).scheme
-    if scheme not in REMOTE and not (by_operator and scheme == FILE):
+    if scheme not in allowed_schemes or scheme not in LOCAL_TOO:
         raise URLFetchError((_('Invalid URL scheme %s') % scheme).rstrip())
     read = _read_file if scheme == FILE else _read_http
     longest = cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
     request = allowance.current()
     if request is None:
         return _text(read, url, longest)
-    return request.fetched(url, lambda seconds: _text(read, url, seconds), longest, counts=not by_operator)
+    return request.fetched(url, lambda seconds: _text(read, url, seconds), longest, counts=is_counted)
 
 
 def _text(read: Callable[[str, int, float], bytes], url: str, seconds: float) -> str:
@@ -130,11 +132,12 @@ def _posted(url: str, body: bytes, timeout: float, content_type: str,
 
 
 def get_template(url: str, by_operator: bool = False) -> str:
-    """Fetch as `get`, but accept only templates.
+    """Fetch as `get`, but accept only templates. `by_operator`: the URL is in an environment of the operator, so it may
+    name a file of this host, and is not counted.
 
     Other documents are refused here: parsers quote what they refuse, and the caller may not be allowed to read it.
     """
-    text = get(url, by_operator)
+    text = get(url, LOCAL_TOO if by_operator else REMOTE, is_counted=not by_operator)
     if not any(key in text for key in template_format.VERSION_KEYS):
         raise URLFetchError(_('There is no template at %s') % shown(url))
     return text

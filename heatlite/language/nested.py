@@ -54,7 +54,7 @@ def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, obj
     schema = Schema(PROPERTY_TYPES[parameter.kind], description=parameter.description,
                     required=parameter.default is None and defaults.get(parameter.name) is None,
                     update_allowed=True, allow_conversion=parameter.kind in ('list', 'map'))
-    schema.constraints = parameter.constraints
+    schema.constraints = list(parameter.constraints)
     return schema
 
 

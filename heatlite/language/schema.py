@@ -58,7 +58,7 @@ class Schema(Mapping[str, object]):
         self.default = default
         self.schema = schema
         self.required = bool(required)
-        self.constraints: tuple[Constraint, ...] = tuple(constraints or ())
+        self.constraints = list(constraints or ())      # plug-ins append to it
         self.implemented = implemented
         self.update_allowed = bool(update_allowed)
         self.immutable = bool(immutable)

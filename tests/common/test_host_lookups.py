@@ -202,7 +202,7 @@ def test_files_of_the_operator_are_read_while_names_are_silent(resolver, threads
     for number in range(70):
         threads.submit(host_lookups.of_users().addresses, f'silent{number}.example', 80, owner=str(number % 32))
     resolver.wait(64)
-    assert urlfetch.get(f'file://{document}', by_operator=True).startswith('heat_template_version')
+    assert urlfetch.get(f'file://{document}', urlfetch.LOCAL_TOO).startswith('heat_template_version')
     assert host_lookups.of_services().addresses('quick.example', 80)
     resolver.is_answering = True
 

@@ -163,17 +163,22 @@ def test_spans_of_time(runtime):
 def test_only_allowed_schemes_are_fetched(tmp_path):
     (tmp_path / 't.yaml').write_text('heat_template_version: wallaby')
     url = f'file://{tmp_path}/t.yaml'
-    assert urlfetch.get(url, by_operator=True) == 'heat_template_version: wallaby'
+    assert urlfetch.get(url, urlfetch.LOCAL_TOO) == 'heat_template_version: wallaby'
     with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme file$'):
         urlfetch.get(url)
+    for schemes in (('http', 'https'), ['https'], ()):      # as plug-ins hand them in
+        with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme file$'):
+            urlfetch.get(url, schemes)
+    with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme ftp$'):
+        urlfetch.get('ftp://host/t.yaml', allowed_schemes=('ftp', 'file'))
     with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme$'):
         urlfetch.get('t.yaml')
     with pytest.raises(urlfetch.URLFetchError, match='Failed to retrieve template'):
-        urlfetch.get(f'file://{tmp_path}/none.yaml', by_operator=True)
+        urlfetch.get(f'file://{tmp_path}/none.yaml', urlfetch.LOCAL_TOO)
     cfg.CONF.set_override('max_template_size', 5)
     try:
         with pytest.raises(urlfetch.URLFetchError, match=r'Template exceeds maximum allowed size \(5 bytes\)'):
-            urlfetch.get(url, by_operator=True)
+            urlfetch.get(url, urlfetch.LOCAL_TOO)
     finally:
         cfg.CONF.clear_override('max_template_size')
 

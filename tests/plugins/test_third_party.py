@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import subprocess
 import sys
 from pathlib import Path
@@ -255,3 +256,41 @@ def resource_mapping():
     run = subprocess.run([sys.executable, '-c', LOAD, str(tmp_path)], cwd=Path(__file__).parents[2], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
     assert run.returncode == 0, run.stdout
+
+
+JUNO = '''
+from heat.common import exception, heat_keystoneclient  # noqa: F401
+from heat.engine import constraints, properties, resource
+
+TITLE = _('The kind of a check')
+
+
+class Check(resource.Resource):
+    properties_schema = dict(kind=properties.Schema(properties.Schema.STRING, TITLE))
+
+    def __init__(self, name, definition, stack):
+        super().__init__(name, definition, stack)
+        kind = self.properties_schema['kind']
+        if not kind.constraints:
+            kind.constraints.append(constraints.AllowedValues(['ping', 'http']))
+
+    def handle_create(self):
+        raise exception.Error(ARGUMENT=_('The quota of the vendor is exceeded'))
+
+
+def resource_mapping():
+    return {'Juno::Check': Check}
+'''
+
+
+@pytest.mark.parametrize('argument', ['msg', 'message'])
+def test_a_plugin_of_juno_has_the_builtin_translator_and_adds_constraints(types, plugin_folders, tmp_path, argument):
+    (tmp_path / 'juno_check.py').write_text(JUNO.replace('ARGUMENT', argument))
+    found = plugin_loading.load([str(tmp_path)])
+    assert found.failures == []
+    types.register('Juno::Check', found.types['Juno::Check'])
+    with pytest.raises(exception.StackValidationFailed, match='smtp'):
+        Bench('Juno::Check', {'kind': 'smtp'}).validate()
+    with pytest.raises(exception.Error, match='^The quota of the vendor is exceeded$'):
+        Bench('Juno::Check', {'kind': 'ping'}).create()
+    assert '_' not in vars(builtins)

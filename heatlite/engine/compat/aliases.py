@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import abc, machinery
 from typing import TypeVar
 
-from heatlite.common import turns
+from heatlite.common import i18n, turns
 from heatlite.common.whole_imports import resolved, whole
 from heatlite.engine.compat import old_names, type_modules
 
@@ -50,7 +50,7 @@ class _PluginLoader(machinery.SourceFileLoader):
         return {'mtime': found.st_mtime_ns // 1000, 'size': found.st_size}
 
     def exec_module(self, module: types.ModuleType) -> None:
-        module.__dict__['__builtins__'] = {**vars(builtins), '__import__': import_of_plugin}
+        module.__dict__['__builtins__'] = {**vars(builtins), '_': i18n._, '__import__': import_of_plugin}
         super().exec_module(module)
 
 

@@ -26,6 +26,7 @@ MOVED: dict[str, str] = {
     'openstack.common.strutils': 'oslo_utils.strutils',
     'openstack.common.versionutils': 'oslo_log.versionutils',
     'openstack.common.processutils': 'oslo_concurrency.processutils',
+    'common.heat_keystoneclient': 'heatlite.engine.clients.os.keystone.heat_keystoneclient',
     'engine.parameters': 'heatlite.language.parameters',
     'engine.conditions': 'heatlite.language.conditions',
     'engine.template': 'heatlite.language.template',

@@ -129,7 +129,7 @@ def test_regular_files_only(tmp_path, file):
     assert urlfetch.get_template((tmp_path / 'link.yaml').as_uri(), by_operator=True) == TEMPLATE
     for path in (pipe, tmp_path, Path('/dev/zero'), Path('/proc/self/fd/0'), tmp_path / 'none.yaml'):
         with pytest.raises(urlfetch.URLFetchError, match='Failed to retrieve template'):
-            urlfetch.get(f'file://{path}', by_operator=True)
+            urlfetch.get(f'file://{path}', urlfetch.LOCAL_TOO)
 
 
 @pytest.mark.parametrize('change', [
@@ -137,5 +137,5 @@ def test_regular_files_only(tmp_path, file):
     lambda url: url.replace('file:///', 'file://elsewhere/'), lambda url: 'file:secret.yaml'])
 def test_the_path_is_taken_as_it_stands(file, opened, change):
     with pytest.raises(urlfetch.URLFetchError):
-        urlfetch.get(change(file.as_uri()), by_operator=True)
+        urlfetch.get(change(file.as_uri()), urlfetch.LOCAL_TOO)
     assert not opened
