@@ -18,6 +18,7 @@ from heatlite.db.stacks import StoredStack
 
 NAMES: Final = ('request_id', 'global_request_id')
 PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.plan_references`
+USER = 'user_id'                        # key of the user who made the request
 TRACE = 'trace'                         # key of the span that asked for the action: headers of W3C Trace Context
 
 
@@ -31,12 +32,12 @@ class Ids(TypedDict, total=False):
 
 def stored(context: RequestContext, request: Mapping[str, object] | None,
            plan: Mapping[str, object] | None = None) -> dict[str, object]:
-    """Return the column `request` of a stack: `request` with the ids of `context`, and the plan that is applied.
+    """Return the column `request` of a stack: `request` with the ids of `context`, its user, and the applied plan.
 
     The plan of a former request does not hold for this one.
     """
-    ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id, PLAN: plan,
-           TRACE: tracing.headers() or None}
+    ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id,
+           USER: context.user_id, PLAN: plan, TRACE: tracing.headers() or None}
     rest = {name: value for name, value in (request or {}).items() if name not in ids}
     return {**rest, **{name: value for name, value in ids.items() if value is not None}}
 
@@ -63,6 +64,12 @@ def of(row: StoredStack) -> Ids:
         if row.request and name in row.request:
             found[name] = row.request[name]
     return found
+
+
+def user_of(row: StoredStack) -> str | None:
+    """Return the id of the user who made the stack's last request; None if an older release stored none."""
+    found = (row.request or {}).get(USER)
+    return None if found is None else str(found)
 
 
 def of_action(row: StoredStack) -> Ids:

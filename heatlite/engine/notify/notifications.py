@@ -96,7 +96,8 @@ class NotificationContext(dict[str, object]):
 
 
 def context_of(stack: StoredStack) -> NotificationContext:
-    return NotificationContext(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username)
+    return NotificationContext(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username,
+                               user_id=request_ids.user_of(stack))
 
 
 def payload(stack: StoredStack, action: str, status: str, reason: str) -> dict[str, object]:
@@ -104,7 +105,7 @@ def payload(stack: StoredStack, action: str, status: str, reason: str) -> dict[s
     return {
         'tenant_id': stack.project_id,
         'user_id': stack.username,
-        'user_identity': None,                      # only the name of the owner is stored with the stack
+        'user_identity': request_ids.user_of(stack),
         'username': stack.username,
         'stack_identity': stack.id,
         'stack_name': stack.name,

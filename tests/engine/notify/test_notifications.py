@@ -1,6 +1,6 @@
 """What the bus is told of stacks, through the messaging library's own test driver."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 
 import oslo_messaging
@@ -9,8 +9,10 @@ from oslo_config import cfg
 from oslo_messaging.notify import _impl_test
 
 from heatlite.common import config
+from heatlite.common.context import RequestContext
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db.stacks import StoredStack
+from heatlite.engine.durability import request_ids
 from heatlite.engine.notify import notifications
 
 STACK = StoredStack(**{
@@ -52,3 +54,13 @@ def test_each_change_of_state_has_its_event(conf, status, suffix, priority):
 
 def test_without_a_driver_nothing_is_sent(conf):
     assert told(conf, 'CREATE', 'COMPLETE', 'because') == []
+
+
+def test_consumers_learn_the_user_of_the_last_request(conf):
+    request = request_ids.stored(RequestContext(user_id='u1', project_id='p'), {'user_id': 'of a former request'})
+    stack = replace(STACK, request=request)
+    assert notifications.payload(stack, 'UPDATE', 'COMPLETE', 'because')['user_identity'] == 'u1'
+    assert notifications.context_of(stack)['user_id'] == 'u1'
+    assert notifications.context_of(STACK)['user_id'] is None       # accepted by an older release
+    without = request_ids.stored(RequestContext(project_id='p'), request)
+    assert request_ids.user_of(replace(STACK, request=without)) is None
