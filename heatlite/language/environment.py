@@ -9,7 +9,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_EVENT_SINKS, USUAL, Limits, too_large
 from heatlite.language import document as documents
-from heatlite.language import masking
+from heatlite.language import masking, registry_checks
 from heatlite.language import registry as registries
 from heatlite.language.constraints import shown
 from heatlite.language.kind_names import kind_name
@@ -51,19 +51,23 @@ def read(source: object, limits: Limits = USUAL) -> dict[str, Any]:
         document = documents.check_size(source, limits)
     if not isinstance(document, Mapping):
         raise EnvironmentError_(_('The environment is not a valid YAML mapping data type.'))
+    sections: dict[str, object] = {}
     for name, content in document.items():
         if name not in SECTIONS:
             raise EnvironmentError_(_('environment has wrong section "%s"') % name, path=(str(name),))
         if content is None:
             raise EnvironmentError_(_('environment has empty section "%s"') % name, path=(str(name),))
         wanted = list if name in (ENCRYPTED, SINKS) else Mapping
+        if name in (DEFAULTS, ENCRYPTED, SINKS) and not content:
+            content = {} if wanted is Mapping else []           # some programs write an empty map as a list
         if not isinstance(content, wanted):
             raise EnvironmentError_(_('The environment section "%(name)s" must be a %(kind)s, not %(found)s') % {
                 'name': name, 'kind': 'list' if wanted is list else 'map', 'found': kind_name(content)},
                 path=(name,))
         if name == ENCRYPTED and not all(isinstance(each, str) for each in content):
             raise EnvironmentError_(_('The environment section "%s" must be a list of names') % name, path=(name,))
-    return dict(document)
+        sections[name] = content
+    return sections
 
 
 def parse(source: str | Mapping[str, object] | None, parameters: Mapping[str, object] | None = None,
@@ -98,14 +102,15 @@ class Environment:
         given = sections or {}
         self.parameters: dict[str, object] = dict(given.get(PARAMETERS) or {})
         self.parameter_defaults: dict[str, object] = dict(given.get(DEFAULTS) or {})
-        self.resource_registry: dict[str, object] = dict(given.get(REGISTRY) or {})
         self.encrypted_param_names: list[str] = list(given.get(ENCRYPTED) or [])
         self.hidden_values: list[str] = list(given.get(masking.VALUES) or [])      # in nested stacks only
         self.event_sinks: list[Mapping[str, object]] = list(given.get(SINKS) or [])
         self.are_sinks_accepted = False         # they are those of the stored environment, or of the parent stack
-        registries.check_entries(self.resource_registry)
+        registry_checks.check_entries(given.get(REGISTRY) or {})
         self.operator = operator
-        self.registry = Registry(self.resource_registry, operator)
+        self.registry = Registry(given.get(REGISTRY) or {}, operator)
+        # As it is applied: stored and shown with what null removes, an entry would return with the next request.
+        self.resource_registry: dict[str, object] = self.registry.entries
 
     def find(self, type_name: str, resource_name: str | None = None) -> FoundType:
         """Return what a type name is mapped to. Raises StackValidationFailed."""
@@ -118,8 +123,7 @@ class Environment:
 
     def shown(self) -> dict[str, Any]:
         """Return the user environment for clients; hidden values are not masked here."""
-        return {REGISTRY: {registries.RESOURCES: {}} | {
-                    key: value for key, value in self.resource_registry.items() if value is not None},
+        return {REGISTRY: {registries.RESOURCES: {}, **self.resource_registry},
                 PARAMETERS: self.parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks}
 
     # --- Heat's names, for plug-ins ---------------------------------------------------------------------------

@@ -48,7 +48,10 @@ def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapp
 
 def _merge(merged: Sections, content: Sections, kinds: Mapping[str, str], remembered: dict[str, str],
            file: str) -> None:
-    """Merge the sections of one file into those of `merged`, which are changed."""
+    """Merge the sections of one file into those of `merged`, which are changed.
+
+    Source: Heat's merge_map. Of the registry, whole entries replace each other, and null in a later file is ignored.
+    """
     strategies = content.get(STRATEGIES, {})
     for section, value in content.items():
         if section in (PARAMETERS, DEFAULTS):
@@ -59,7 +62,8 @@ def _merge(merged: Sections, content: Sections, kinds: Mapping[str, str], rememb
         elif isinstance(value, list):
             merged[section].extend(value)
         else:
-            merged[section].update(value)
+            first = not merged[section]
+            merged[section].update({key: entry for key, entry in value.items() if first or entry is not None})
 
 
 def _read(file: str, files: Mapping[str, str], limits: Limits) -> Sections:

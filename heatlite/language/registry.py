@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from heatlite.common import exception, name_patterns, turns
 from heatlite.common.i18n import _
-from heatlite.language.kind_names import kind_name
 from heatlite.language.template import is_template_name
 
 RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
 DRIFT, IMPORT = 'drift', 'import'
 IMPORT_KEYS = (ID, NAME, TAG) = ('id', 'name', 'tag')
-LONGEST_IMPORT_VALUE = 255      # characters
 HOOK_TYPES = ('pre-create', 'pre-update', 'pre-delete', 'post-create', 'post-update', 'post-delete')
 LONGEST_CHAIN = 100             # entries in a chain of mappings
 RESTRICTED_ACTIONS = ('update', 'replace')
 DRIFT_POLICIES = (IGNORE, REPORT, REPAIR, REPLACE) = ('ignore', 'report', 'repair', 'replace')
 EVERY = '*'                     # the pattern of all types
 PATTERN_SIGNS = '*?['
-
-_Check = Callable[[str, object], None]      # of the value of a key; raises an error that says what is wrong with it
+_NO_TYPES = frozenset({RESOURCES, HOOKS, RESTRICTED, DRIFT, IMPORT})
 
 
 @dataclass(frozen=True)
@@ -51,16 +48,16 @@ class FoundType:
 class Registry:
     """One level of entries, on top of the operator's level.
 
-    `entries` may have any object as the target of a type; null entries remove those of the level below.
+    `entries` may have any object as the target of a type; see `layered` for those that are null.
     """
 
     def __init__(self, entries: Mapping[str, object], behind: Registry | None = None) -> None:
-        self.entries = _without_removed(entries)
+        self.entries = layered(entries)
         self.behind = behind
         # Results by type name, as a cache while no entry is for single resources.
         self._found: dict[str, FoundType] = {}
         # Whether a type name may mean another type for another resource.
-        self.is_by_resource: bool = bool(entries.get(RESOURCES)) or (behind is not None and behind.is_by_resource)
+        self.is_by_resource: bool = bool(self.entries.get(RESOURCES)) or (behind is not None and behind.is_by_resource)
         self._wildcards = sorted(
             key for key, value in self.entries.items()
             if key.endswith('*') and isinstance(value, str) and not is_template_name(value))
@@ -193,103 +190,39 @@ def _behind(found: FoundType, first: tuple[str, ...], is_user: bool) -> FoundTyp
     return FoundType(found.target, first, is_user, found.type_name, first)
 
 
-def _without_removed(entries: Mapping[str, object]) -> dict[str, object]:
-    kept: dict[str, object] = {}
-    for key, value in entries.items():
-        if value is not None:
-            kept[key] = value
-        elif key.endswith('*'):
-            turns.spend(1 + len(kept) // 8)
-            for name in [name for name in kept if name.startswith(key[:-1])]:
-                del kept[name]
+def layered(*layers: Mapping[str, object]) -> dict[str, object]:
+    """Return one registry made of several, each laid over those before it, entry by entry: a copy without null.
+
+    Maps are merged at every depth; of anything else, and of an import, the later one replaces the earlier one. null
+    removes the entry at its place; `Prefix*: null` also the types beside it whose names begin so.
+    """
+    made: dict[str, object] = {}
+    for layer in layers:
+        _lay(made, layer)
+    return made
+
+
+def _lay(made: dict[str, object], layer: Mapping[str, object]) -> None:
+    turns.spend(1 + len(layer) // 8)
+    for key, value in layer.items():
+        if value is None:
+            _remove(made, key)
+        elif isinstance(value, Mapping) and key != IMPORT:
+            inside = made.get(key)
+            if not isinstance(inside, dict):
+                inside = made[key] = {}
+            _lay(inside, value)
         else:
-            kept.pop(key, None)
-    return kept
+            made[key] = value
 
 
-def check_entries(entries: object) -> None:
-    """Raise for unknown hooks, restrictions or policies, and for values that are neither text nor map."""
-    if not isinstance(entries, Mapping):
-        raise exception.StackValidationFailed(
-            message=_('The resource registry must be a map. Found a %s instead') % kind_name(entries))
-    for key, value in entries.items():
-        _OF_ALL.get(key, _check_other)(key, value)
-
-
-def _check_resources(key: str, value: object) -> None:
-    """Check the section `resources`: its keys are names of resources."""
-    if isinstance(value, str):
-        raise exception.StackValidationFailed(
-            message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
-    if not isinstance(value, Mapping):
-        _check_other(key, value)
-        return
-    for name, entry in value.items():
-        _AMONG_NAMES.get(name, _check_named)(name, entry)
-
-
-def _check_named(name: str, value: object) -> None:
-    """Check the entry of a resource, or of a pattern of names."""
-    if isinstance(value, Mapping) and IMPORT in value and is_pattern(name):
-        raise exception.StackValidationFailed(message=_(
-            'The entry "%s" of the resource registry imports one object into many resources') % name)
-    _check_other(name, value)
-
-
-def _check_other(key: str, value: object) -> None:
-    """Check a type and its target, or a map inside an entry."""
-    if isinstance(value, Mapping):
-        for name, entry in value.items():
-            _INSIDE.get(name, _check_other)(name, entry)
-    elif value is not None and not isinstance(value, str):
-        raise exception.StackValidationFailed(
-            message=_('The resource registry entry "%(key)s" must be text or a map, not a %(kind)s')
-            % {'key': key, 'kind': kind_name(value)})
-
-
-def _check_hooks(_key: str, value: object) -> None:
-    _check_words(value, HOOK_TYPES, exception.InvalidBreakPointHook(
-        _('Invalid hook type "%(value)s" for resource breakpoint, acceptable hook types are: %(known)s')
-        % {'value': value, 'known': HOOK_TYPES}))
-
-
-def _check_restricted(_key: str, value: object) -> None:
-    _check_words(value, RESTRICTED_ACTIONS, exception.InvalidRestrictedAction(message=(
-        _('Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action types are: %(known)s')
-        % {'value': value, 'known': RESTRICTED_ACTIONS})))
-
-
-def _check_drift(_key: str, value: object) -> None:
-    """Raise for anything but a policy, or a map of types and patterns to policies."""
-    for word in value.values() if isinstance(value, Mapping) else [value]:
-        if word not in DRIFT_POLICIES:
-            raise exception.StackValidationFailed(message=_(
-                'Invalid drift policy "%(value)s", acceptable policies are: %(known)s') % {
-                'value': word, 'known': ', '.join(DRIFT_POLICIES)})
-
-
-def _check_import(_key: str, value: object) -> None:
-    """Raise for anything but {id} or {name, tag}, with one of the latter two at least."""
-    if not isinstance(value, Mapping) or not value or set(value) - set(IMPORT_KEYS) or (ID in value and len(value) > 1):
-        raise exception.StackValidationFailed(message=_(
-            'An import must be a map with "id", or with "name", "tag" or both, not %s') % value)
-    for key, given in value.items():
-        if not isinstance(given, str) or not 0 < len(given) <= LONGEST_IMPORT_VALUE:
-            raise exception.StackValidationFailed(message=_(
-                'The %(key)s of an import must be a text of at most %(limit)d characters') % {
-                'key': key, 'limit': LONGEST_IMPORT_VALUE})
-
-
-def _check_words(value: object, known: tuple[str, ...], error: exception.HeatException) -> None:
-    words = value if isinstance(value, list) else [value]
-    if not all(isinstance(word, str) and word in known for word in words):
-        raise error
-
-
-# Key -> its check: in the registry, in its section `resources`, and in all maps inside.
-_AMONG_NAMES: Mapping[str, _Check] = {HOOKS: _check_hooks, RESTRICTED: _check_restricted}
-_OF_ALL: Mapping[str, _Check] = {**_AMONG_NAMES, DRIFT: _check_drift, RESOURCES: _check_resources}
-_INSIDE: Mapping[str, _Check] = {**_AMONG_NAMES, DRIFT: _check_drift, IMPORT: _check_import}
+def _remove(entries: dict[str, object], key: str) -> None:
+    entries.pop(key, None)
+    if key.endswith('*'):
+        turns.spend(1 + len(entries) // 8)
+        for name in [name for name, value in entries.items() if name.startswith(key[:-1])
+                     and name not in _NO_TYPES and not isinstance(value, Mapping)]:
+            del entries[name]
 
 
 def is_pattern(name: str) -> bool:
@@ -372,16 +305,15 @@ def _drift(entries: Mapping[str, object]) -> Mapping[str, str]:
 
 
 def for_child(entries: Mapping[str, object], resource_name: str, used: tuple[str, ...]) -> dict[str, object]:
-    """Return the registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
+    """Return the registry of a nested stack: without the entry that led to it, `resources` reduced to its own. What is
+    said of the resource by its name comes over what patterns say."""
     child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
-    own: dict[str, object] = {}
-    for entry in entries_of(entries, resource_name):
-        for key, value in entry.items():
-            if used[:1] == (RESOURCES,) and used[1:] == (resource_name, key):
-                continue
-            if key == DRIFT:
-                child[DRIFT] = {**_drift(child), **_drift(entry)}       # it holds for all inside
-            elif key not in (HOOKS, RESTRICTED, IMPORT):
-                own[key] = value
-    child[RESOURCES] = own
+    matching = [entry for _pattern, entry in sorted(
+        _matching(entries, resource_name), key=lambda found: found[0] == resource_name)]
+    policies = [_drift(entry) for entry in matching if DRIFT in entry]
+    if policies:
+        child[DRIFT] = layered(_drift(child), *policies)        # it holds for all inside
+    left_out = {HOOKS, RESTRICTED, IMPORT, DRIFT, *(used[2:] if used[:2] == (RESOURCES, resource_name) else ())}
+    child[RESOURCES] = layered(*({key: value for key, value in entry.items() if key not in left_out}
+                                 for entry in matching))
     return child

@@ -53,8 +53,11 @@ def _listed(depends: object, names: Mapping[str, str]) -> object:
 
 
 def renamed_registry(registry: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
-    """Return the `resource_registry` of an environment in which the entries of resources have other names."""
+    """Return the `resource_registry` of an environment in which the entries of resources have other names.
+
+    The former names are in it with null, so that it can be laid over the registry (`registry.layered`)."""
     resources = registry.get('resources')
     if not isinstance(resources, Mapping):
         return dict(registry)
-    return {**registry, 'resources': {names.get(name, name): entry for name, entry in resources.items()}}
+    renamed = {names.get(name, name): entry for name, entry in resources.items()}
+    return {**registry, 'resources': {**dict.fromkeys(resources.keys() - renamed.keys()), **renamed}}

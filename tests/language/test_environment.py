@@ -111,7 +111,7 @@ def test_documents_round_trip():
 
 
 @pytest.mark.parametrize('text, said', [
-    ('parameters: [a]', 'must be a map'), ('event_sinks: {}', 'must be a list'),
+    ('parameters: [a]', 'must be a map'), ('event_sinks: {a: 1}', 'must be a list'),
     ('encrypted_param_names: [[]]', 'must be a list of names'), ('nope: {}', 'wrong section "nope"'),
     ('parameters:', 'empty section'), ('[', 'while parsing a flow node'), ('5', 'not a valid YAML mapping')])
 def test_unreadable_environments(text, said):
@@ -267,3 +267,10 @@ def test_wildcards_of_users_hold_for_names_of_templates(entries, name, target):
 def test_wildcards_of_operators_do_not():
     operator = Registry({'OS::Server': Server, 'T::*': 'OS::Server'})
     assert Environment({}, operator).registry.find('T::x.yaml', 'r').target == 'T::x.yaml'
+
+
+@pytest.mark.parametrize('text', ['parameter_defaults: []', 'event_sinks: {}', 'encrypted_param_names: {}'])
+def test_empty_sections_may_be_of_the_other_kind(text):
+    name = text.partition(':')[0]
+    assert environments.parse(text)[name] == ({} if name == 'parameter_defaults' else [])
+    assert merging.merge_files(['a'], {'a': text}, {}, {})[name] == environments.parse(text)[name]

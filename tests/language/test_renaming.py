@@ -46,5 +46,5 @@ def test_without_resources():
 
 def test_the_entries_of_an_environment():
     assert renamed_registry({'A': 'B', 'resources': {'a': {'hooks': 'pre-update'}, 'b': {}}}, {'a': 'x'}) == {
-        'A': 'B', 'resources': {'x': {'hooks': 'pre-update'}, 'b': {}}}
+        'A': 'B', 'resources': {'a': None, 'x': {'hooks': 'pre-update'}, 'b': {}}}
     assert renamed_registry({'A': 'B'}, {'a': 'x'}) == {'A': 'B'}

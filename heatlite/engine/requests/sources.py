@@ -18,8 +18,9 @@ from heatlite.language import merging
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
 from heatlite.language.definition import StackDefinition, StackIdentity
-from heatlite.language.environment import REGISTRY, Environment
-from heatlite.language.registry import Registry, with_imports
+from heatlite.language.environment import DEFAULTS, ENCRYPTED, REGISTRY, SINKS, Environment
+from heatlite.language.registry import Registry, layered, with_imports
+from heatlite.language.registry_checks import check_entries
 from heatlite.rpc import messages
 
 Update = TypeVar('Update', bound=messages.UpdateStack)
@@ -114,16 +115,22 @@ def _over_stored(stored: Mapping[str, object], sent: Mapping[str, object], known
     not declare (`known`: those that it does)."""
     parameters = {name: value for name, value in mapping(stored.get('parameters')).items() if name not in cleared}
     parameters.update(mapping(sent.get('parameters')))
-    return {**_over(stored, sent),
+    return {**environment_over(stored, sent),
             'parameters': {name: value for name, value in parameters.items() if name in known}}
 
 
-def _over(kept: Mapping[str, object], sent: Mapping[str, object]) -> dict[str, object]:
+def environment_over(kept: Mapping[str, object], sent: Mapping[str, object]) -> dict[str, object]:
     """Return the sections of an environment besides the parameters: those of `sent` over those that are kept."""
-    return {**{section: {**mapping(kept.get(section)), **mapping(sent.get(section))}
-               for section in ('parameter_defaults', 'resource_registry')},
-            **{section: sent.get(section) or kept.get(section) or []
-               for section in ('event_sinks', 'encrypted_param_names')}}
+    entries = mapping(sent.get(REGISTRY))
+    check_entries(entries)
+    return {DEFAULTS: {**mapping(kept.get(DEFAULTS)), **mapping(sent.get(DEFAULTS))},
+            REGISTRY: layered(mapping(kept.get(REGISTRY)), entries),
+            **{section: _with_new(kept.get(section), sent.get(section)) for section in (SINKS, ENCRYPTED)}}
+
+
+def _with_new(kept: object, sent: object) -> list[object]:
+    there = kept if isinstance(kept, list) else []
+    return [*there, *(item for item in sent if item not in there)] if isinstance(sent, list) else there
 
 
 def _names(document: Mapping[str, object]) -> set[str]:

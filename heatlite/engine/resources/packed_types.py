@@ -21,7 +21,7 @@ from heatlite.language import custom_constraints
 from heatlite.language.definition import DefinedResource
 from heatlite.language.environment import Environment
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, Nested, OwnCheck, TypeFacts
-from heatlite.language.registry import Registry
+from heatlite.language.registry import Registry, layered
 from heatlite.language.schema import Reader, Schema
 from heatlite.language.template import missing_template
 from heatlite.language.translation import REPLACE, TranslationRule
@@ -49,15 +49,7 @@ def operator_registry(files: Iterable[Mapping[str, object]] = ()) -> Registry:
     """Built-in types, their aliases, then the registries of the operator's environment files in order."""
     entries: dict[str, object] = {name: BuiltIn(name) for name in packed.names()}
     entries.update(packed.aliases())
-    for file in files:
-        for name, target in file.items():
-            if target is not None:
-                entries[name] = target
-                continue
-            removed = [key for key in entries if key == name or (name.endswith('*') and key.startswith(name[:-1]))]
-            for key in removed:
-                del entries[key]
-    return Registry(entries)
+    return Registry(layered(entries, *files))
 
 
 class PackedTypes:

@@ -90,14 +90,17 @@ class TypeRegistry:
     def register(self, name: str, value: object) -> None:
         """Add a type. `value`: a class, a LazyClass, or the name of another type or template. A later entry replaces an
         earlier one."""
+        self._log_change(name, value)
+        self._entries[name] = value
+        self._operator = None
+
+    def _log_change(self, name: str, value: object) -> None:
         old = self._entries.get(name)
         if old is not None and old is not value:
             LOG.warning('Changing %s from %s to %s', name, _shown(old), _shown(value))
         status = getattr(value, 'support_status', None)
         if status is not None and status.status != support.SUPPORTED and status.message:
             LOG.warning('%s: %s', name, status.message)
-        self._entries[name] = value
-        self._operator = None
 
     def register_constraint(self, name: str, value: type[CustomCheck] | CustomCheck) -> None:
         self._constraints[name] = value
@@ -105,23 +108,12 @@ class TypeRegistry:
     def load_environment(self, sections: Mapping[str, Any]) -> None:
         """Add the registry of an operator's environment; ignores its other sections. null removes an entry,
         `Prefix*: null` all with that prefix."""
-        for name, value in (sections.get(REGISTRY) or {}).items():
-            if value is None:
-                self._remove(name)
-            elif isinstance(value, Mapping):
-                known = self._entries.get(name)
-                self._entries[name] = {**known, **value} if isinstance(known, Mapping) else dict(value)
-            elif name == language_registry.BASE_URL:
-                self._entries[name] = value
-            else:
-                self.register(name, value)
+        given = sections.get(REGISTRY) or {}
+        for name, value in given.items():
+            if value is not None and name != language_registry.BASE_URL and not isinstance(value, Mapping):
+                self._log_change(name, value)
+        self._entries = language_registry.layered(self._entries, given)
         self._operator = None
-
-    def _remove(self, name: str) -> None:
-        gone = [known for known in self._entries if known == name
-                or (name.endswith('*') and known.startswith(name[:-1]))]
-        for known in gone:
-            del self._entries[known]
 
     def load_plugins(self) -> None:
         """Load template versions and functions of packages, modules of `plugin_dirs`, then files of `environment_dir`.
