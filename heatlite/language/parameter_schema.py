@@ -84,7 +84,10 @@ class ParameterSchema:
         """
         converted = self.converted(value)
         # Texts and numbers are checked as given: messages show them so.
-        seen = converted if self.kind in ('list', 'map') or isinstance(value, list | dict) else value
+        self._check_constraints(converted if self.kind in ('list', 'map') or isinstance(value, list | dict) else value,
+                                lookup, custom)
+
+    def _check_constraints(self, seen: object, lookup: CustomLookup | None, custom: bool) -> None:
         for constraint in self.constraints:
             if isinstance(constraint, CustomConstraint) and not custom:
                 continue
@@ -112,8 +115,21 @@ class ParameterSchema:
         try:
             self.check_value(self.default, None, custom=False)
         except (ValueError, TypeError) as error:
+            if self._is_text_valid():
+                return
             raise _invalid(self.name, _('Invalid default %(default)s (%(error)s)')
                            % {'default': HIDDEN_TEXT if self.hidden else self.default, 'error': error}) from None
+
+    def _is_text_valid(self) -> bool:
+        """Whether the text of the default of a list or map satisfies the constraints, as in Heat: one without items has
+        an empty one, and `{}` two characters. Such a default is refused only where it is used."""
+        if not isinstance(self.default, str) or self.kind not in ('list', 'map'):
+            return False
+        try:
+            self._check_constraints(self.default.split(',') if self.kind == 'list' else self.default, None, False)
+        except (ValueError, TypeError):
+            return False
+        return True
 
 
 def _invalid(name: str, reason: str) -> exception.InvalidSchemaError:

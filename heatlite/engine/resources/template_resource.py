@@ -113,10 +113,13 @@ class TemplateResource(stack_resource.StackResource):
         return identifier.arn() if identifier is not None else str(self.name)
 
     def get_attribute(self, key: str, *path: object) -> object:
-        if key == attributes.SHOW_ATTR:
+        is_show = key == attributes.SHOW_ATTR
+        if is_show and key not in self.attributes_schema:
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         if self.resource_id is None:
             return None
+        if is_show:                 # an output that has the name of what other types show
+            return attributes.select_from_attribute(self.get_output(key), path)
         return super().get_attribute(key, *path)
 
     def FnGetAtts(self) -> dict[str, object]:

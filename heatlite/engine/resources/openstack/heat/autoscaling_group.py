@@ -41,12 +41,8 @@ class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
     support_status = catalogue.status(NAME)
 
     def member_definition(self) -> dict[str, object]:
-        found: dict[str, object] = {
-            key: value for key, value in self.properties[self.RESOURCE].items() if value is not None}
-        given = found.get('properties')
-        if isinstance(given, dict):
-            found['properties'] = {name: value for name, value in given.items() if value is not None}
-        return found
+        # null for a property of the members is the empty value, as in any resource: it stays.
+        return {key: value for key, value in self.properties[self.RESOURCE].items() if value is not None}
 
     def definition_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return self.RESOURCE in prop_diff

@@ -36,8 +36,7 @@ class ResourceChain(members.MemberGroup):
     def child_template(self) -> Template:
         """Concurrent members need no order among themselves: how many start at once is the engine's business."""
         self.check_size(self.get_size())
-        given = {name: value for name, value in (self.properties[self.RESOURCE_PROPERTIES] or {}).items()
-                 if value is not None}
+        given = self.properties[self.RESOURCE_PROPERTIES] or {}
         found: dict[str, Mapping[str, object]] = {}
         for place, type_name in enumerate(self.properties[self.RESOURCES]):
             member: dict[str, object] = {'type': type_name, 'properties': given}
