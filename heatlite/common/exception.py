@@ -367,6 +367,12 @@ class StackValidationFailed(HeatException):
         return '\n'.join([first, *self.details])
 
 
+class InvalidProperty(StackValidationFailed, ValueError):
+    """A property whose value is wrong or missing. Plug-ins written for Heat catch a ValueError where they read one."""
+
+    wire_name = 'StackValidationFailed'
+
+
 def path_text(parts: Iterable[object]) -> str:
     """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""
     text = ''

@@ -79,7 +79,7 @@ class Property:
         return self.schema.support_status
 
     def get_value(self, value: object, validate: bool = False, translation: object = None) -> object:
-        """Return `value` converted by the schema. Raises ValueError, or TypeError for a value of the wrong kind."""
+        """Return `value` converted by the schema. Raises InvalidProperty, a ValueError."""
         return _reader(self.context, validate).value(self.schema, value, tuple(self.path))
 
 
@@ -87,7 +87,7 @@ class Properties(Mapping[str, Any]):
     """A read-only mapping with all names of the schema.
 
     `resolver(value)` resolves functions in a given value. A value is converted when it is first read, and checked
-    against constraints only by `validate()`. Errors: StackValidationFailed at `parent_name`, `section`. `deferred`:
+    against constraints only by `validate()`. Errors: InvalidProperty at `parent_name`, `section`. `deferred`:
     names whose values depend on resources that do not exist yet (docs/spec/templates.rst, "Values that are not known
     yet").
     """
@@ -165,10 +165,13 @@ class Properties(Mapping[str, Any]):
         return key in self.schema
 
     def get_user_value(self, key: str) -> object:
-        """Return the value before translation; the default if none was given. Raises KeyError."""
+        """Return what the user gave, after translation, without a default; None if nothing was given, or if a rule has
+        moved or removed it. Raises KeyError, and InvalidProperty for a value of the wrong kind."""
         if key not in self.schema:
-            raise KeyError(key)
-        return self._read(key, self.resolved_data())
+            raise KeyError(_('Invalid Property %s') % key)
+        if self._is_data_shared:
+            self._notice_changes()
+        return self._read(key, self._translated([key])) if key in self.resolved_data() else None
 
     def is_given(self, key: str) -> bool:
         return self.resolved_data().get(key) is not None
@@ -274,7 +277,7 @@ class Properties(Mapping[str, Any]):
         if self._takes_description(key):
             return self.rsrc_description
         if schema.required:
-            raise exception.StackValidationFailed(
+            raise exception.InvalidProperty(
                 error='Property error', path=self.path, message=_('Property %s not assigned') % key)
         return None
 
@@ -298,9 +301,13 @@ class Properties(Mapping[str, Any]):
         return generated_templates.parameters_and_properties(schemata(schema), template_type)
 
 
-_READERS = {True: Reader(), False: Reader(constraints=False)}
+def _refuse(error: exception.StackValidationFailed) -> None:
+    raise exception.InvalidProperty(error=error.error, path=error.path, message=error.error_message)
+
+
+_READERS = {True: Reader(_refuse), False: Reader(_refuse, constraints=False)}
 
 
 def _reader(context: RequestContext | None, check: bool = False) -> Reader:
     """Return a reader; a shared one if no constraint is checked, as only constraints need the context."""
-    return Reader(context=context) if check and context is not None else _READERS[check]
+    return Reader(_refuse, context=context) if check and context is not None else _READERS[check]
