@@ -242,7 +242,8 @@ class Properties(Mapping[str, Any]):
         """Return the given values after translation. Calls services for `names` only, and only once: deleting a server
         does not need its flavor."""
         if self._translated_data is None:
-            self._translated_data = translation.apply(self._rules, self.resolved_data(), self.path)
+            self._translated_data = translation.apply(self._rules, self.resolved_data(), self.path,
+                                                      schemas=self.schema)
         if self._client_resolve:
             rules = [rule for rule in self._rules if rule.rule == translation.RESOLVE
                      and rule.translation_path[0] in names and rule.translation_path[0] not in self._looked_up]

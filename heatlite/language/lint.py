@@ -386,7 +386,7 @@ class Checker(DocumentChecks):
         translations = self._translations(resource, facts, given)
         if translations:
             try:
-                given = translation.apply(translations, given, path)
+                given = translation.apply(translations, given, path, schemas=facts.properties)
             except exception.StackValidationFailed as error:
                 if self.values:
                     yield self._property_complaint(error, facts.properties)
@@ -499,7 +499,7 @@ class Checker(DocumentChecks):
         """All properties of a resource as its type would see them, from what is known so far."""
         facts, given = self.facts[resource.name], resource.guessed_properties()
         with contextlib.suppress(exception.StackValidationFailed):      # reported by the check of the properties
-            given = translation.apply(self._translations(resource, facts, given), given)
+            given = translation.apply(self._translations(resource, facts, given), given, schemas=facts.properties)
         return Reader(lambda error: None, constraints=False).read(facts.properties, given, (resource.name,))
 
     def _inside(self, resource: DefinedResource, facts: TypeFacts, given: Mapping[str, object],

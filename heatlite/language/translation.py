@@ -12,7 +12,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.language.schema import ERASED
+from heatlite.language.schema import ERASED, Schema
 from heatlite.language.unknown import UNKNOWN
 
 RULES = (ADD, REPLACE, DELETE, RESOLVE) = ('Add', 'Replace', 'Delete', 'Resolve')
@@ -40,11 +40,12 @@ class TranslationRule:
                              % {'rule': rule, 'rules': ', '.join(RULES)})
         if not isinstance(translation_path, list | tuple) or not translation_path:
             raise ValueError(_('"translation_path" should be non-empty list with path to translate.'))
+        value = value or None
         if sum(source is not None for source in (value, value_name, value_path)) > 1:
             raise ValueError(_('"value", "value_path" and "value_name" are mutually exclusive.'))
         if rule == ADD and value is not None and not isinstance(value, list):
             raise ValueError(_('"value" must be list type when rule is Add.'))
-        if rule == RESOLVE and not (client_plugin and finder):
+        if rule == RESOLVE and not (client_plugin or finder):
             raise ValueError(_('"client_plugin" and "finder" should be specified for Resolve rule'))
         self.properties = properties
         self.rule = rule
@@ -66,11 +67,12 @@ class TranslationRule:
 
 
 def apply(rules: Sequence[TranslationRule], given: Mapping[str, object], path: Sequence[object] = (),
-          resolver: Resolver | None = None) -> dict[str, object]:
+          resolver: Resolver | None = None, schemas: Mapping[str, Schema] | None = None) -> dict[str, object]:
     """`given` after all rules, as a copy. Rules of one path run in the order Add, Replace, Resolve, Delete.
 
     Raises StackValidationFailed at `path` + the target's path when a value and its replacement are both given.
-    Without `resolver` the Resolve rules are skipped.
+    Without `resolver` the Resolve rules are skipped. With `schemas`, a replaced property that is not given has its
+    default.
     """
     if not rules:
         return dict(given)
@@ -78,7 +80,7 @@ def apply(rules: Sequence[TranslationRule], given: Mapping[str, object], path: S
     for kind in ORDER:
         for rule in rules:
             if rule.rule == kind:
-                _apply_one(rule, values, tuple(path), resolver)
+                _apply_one(rule, values, tuple(path), resolver, schemas or {})
     return values
 
 
@@ -101,7 +103,7 @@ def sources(rules: Sequence[TranslationRule], names: Collection[str]) -> frozens
 
 
 def _apply_one(rule: TranslationRule, values: dict[str, object], path: tuple[object, ...],
-               resolver: Resolver | None) -> None:
+               resolver: Resolver | None, schemas: Mapping[str, Schema]) -> None:
     *parents, name = rule.translation_path
     for holder, at in _holders(values, parents, path, create=rule.rule in (ADD, REPLACE)):
         match rule.rule:
@@ -109,6 +111,7 @@ def _apply_one(rule: TranslationRule, values: dict[str, object], path: tuple[obj
                 _add(rule, holder, name, values)
             case 'Replace':
                 _replace(rule, holder, name, values, (*at, name))
+                _take_default(rule, holder, name, values, schemas)
             case 'Delete':
                 holder[name] = ERASED
             case 'Resolve' if resolver is not None and _given(holder, name):
@@ -167,14 +170,24 @@ def _add(rule: TranslationRule, holder: dict[str, object], name: str, values: di
 def _replace(rule: TranslationRule, holder: dict[str, object], name: str, values: dict[str, object],
              at: tuple[object, ...]) -> None:
     source = _source(rule, holder, values)
-    if source is not None:
-        if rule.value is None and _given(holder, name):
-            raise exception.StackValidationFailed(
-                error='Property error', path=at,
-                message=_('Cannot define the following properties at the same time: %s') % rule.names())
+    there = holder[name] if _given(holder, name) else None
+    if rule.value is None and source and there:
+        raise exception.StackValidationFailed(
+            error='Property error', path=at,
+            message=_('Cannot define the following properties at the same time: %s') % rule.names())
+    if source is not None and not (there and source in ('', [], {})):
         holder[name] = copy.deepcopy(source)
     if rule.value_name is not None and not rule.custom_value_path:
         holder[rule.value_name] = ERASED
+
+
+def _take_default(rule: TranslationRule, holder: dict[str, object], name: str, values: Mapping[str, object],
+                  schemas: Mapping[str, Schema]) -> None:
+    """Move the default of a replaced property that was not given."""
+    source = rule.value_path[0] if rule.value_path is not None and len(rule.value_path) == 1 else None
+    if (source in schemas and source not in values and schemas[source].default is not None
+            and not _given(holder, name)):
+        holder[name] = schemas[source].empty()
 
 
 def _erase(names: Sequence[str], values: dict[str, object], path: tuple[object, ...]) -> None:
@@ -185,5 +198,7 @@ def _erase(names: Sequence[str], values: dict[str, object], path: tuple[object, 
 
 def _resolve(rule: TranslationRule, value: object, resolver: Resolver) -> object:
     if isinstance(value, list):
-        return [_resolve(rule, item, resolver) if item is not None else None for item in value]
+        return [_resolve(rule, item, resolver) for item in value]
+    if not value:
+        return None                 # a service may have an object with an empty name
     return value if value is UNKNOWN else resolver(rule, value)

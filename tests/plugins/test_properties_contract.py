@@ -73,3 +73,56 @@ def test_the_users_value_is_translated():
         properties = Properties(schema, given)
         properties.update_translation(rules)
         assert {name: properties.get_user_value(name) for name in found} == found
+
+
+# --- translation -----------------------------------------------------------------------------------------
+
+def translated(schema, given, *rules):
+    properties = Properties(schema, given)
+    properties.update_translation(rules)
+    return {name: properties[name] for name in schema}
+
+
+def moving(old='old', new='new', **source):
+    return TranslationRule(None, TranslationRule.REPLACE, [new], **(source or {'value_path': [old]}))
+
+
+BOTH = {'old': Schema('String'), 'new': Schema('String')}
+
+
+@pytest.mark.parametrize('source', [{'value_path': ['old']}, {'value_name': 'old'}])
+@pytest.mark.parametrize('old, new, found', [('a', '', 'a'), ('', 'b', 'b'), ('', '', ''), ('a', None, 'a')])
+def test_of_an_old_and_a_new_property_the_one_that_is_not_empty_counts(old, new, found, source):
+    assert translated(BOTH, {'old': old, 'new': new}, moving(**source)) == {'old': None, 'new': found}
+
+
+def test_two_values_contradict_each_other():
+    with pytest.raises(exception.StackValidationFailed, match='at the same time: new, old'):
+        translated(BOTH, {'old': 'a', 'new': 'b'}, moving())
+
+
+def test_a_false_source_counts():
+    schema = {'old': Schema('Boolean'), 'new': Schema('Boolean')}
+    assert translated(schema, {'old': False, 'new': True}, moving())['new'] is False
+
+
+def test_the_default_of_a_replaced_property_moves():
+    schema = {'old': Schema('String', default='d'), 'new': Schema('String')}
+    assert translated(schema, {}, moving()) == {'old': None, 'new': 'd'}
+    assert translated(schema, {'new': 'n'}, moving()) == {'old': None, 'new': 'n'}
+    Properties({**schema, 'new': Schema('String', required=True)}, {}, translation=[moving()]).validate()
+
+
+def test_nothing_is_looked_up_for_an_empty_value():
+    finder = Finder()
+    schema = {'new': Schema('String')}
+    assert translated(schema, {'new': ''}, resolving(finder)) == {'new': ''}
+    assert translated({'new': Schema('List')}, {'new': ['a', '', None]}, resolving(finder)) == {
+        'new': ['id-a', None, None]}
+    assert finder.asked == ['a']
+
+
+def test_an_empty_constant_is_no_value():
+    rule = TranslationRule(None, TranslationRule.ADD, ['new'], value=[], value_path=['old'])
+    assert (rule.value, rule.value_path) == (None, ['old'])
+    assert TranslationRule(None, TranslationRule.RESOLVE, ['new'], finder='find').finder == 'find'
