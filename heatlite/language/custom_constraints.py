@@ -77,11 +77,12 @@ def mac_addr(value: object) -> None:
 def net_cidr(value: object) -> None:
     text = str(value)
     try:
-        ipaddress.ip_network(text, strict=False)
+        network = ipaddress.ip_network(text, strict=False)
     except ValueError:
         text = f'invalid IPNetwork {shown(text)}'
     else:
-        if '/' in text:
+        prefix = text.partition('/')[2]         # Neutron takes no mask instead of it
+        if prefix == str(network.prefixlen) or (prefix and network.version == 6):
             return
     raise ValueError(_(
         'Invalid net cidr %s (expected an address with the length of its prefix, such as 10.0.0.0/24)') % shown(text))
@@ -158,7 +159,7 @@ def expiration(value: object, now: datetime) -> None:
     if not value:
         return
     try:
-        moment = datetime.fromisoformat(str(value))
+        moment = datetime.fromisoformat(str(value).strip())
     except ValueError as error:
         raise ValueError(_('Expiration %(value)s is invalid: %(reason)s')
                          % {'value': shown(value), 'reason': shown(error)}) from None

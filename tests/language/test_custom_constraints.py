@@ -58,3 +58,16 @@ def test_lists_cost_their_items_and_spend_turns(name, monkeypatch):
 def test_a_message_is_built_for_what_is_wrong_only():
     assert answer('cron_expression', '1,2,3 0 1 jan mon') == ''
     assert '[1,99 * * * *] is not acceptable: 99 for minute' in answer('cron_expression', '1,99 * * * *')
+
+
+@pytest.mark.parametrize('text', ['2031-01-01T00:00:00Z', ' 2031-01-01T00:00:00Z\n', ''])
+def test_blanks_around_an_expiration_are_ignored(text):
+    assert answer('expiration', text) == ''
+
+
+@pytest.mark.parametrize('text, is_valid', [
+    ('10.0.0.0/24', True), ('10.0.0.5/24', True), ('2001:db8::/32', True), ('10.0.0.0/255.255.255.0', False),
+    ('10.0.0.0/024', False), ('10.0.0.0', False), ('2001:db8::', False), ('10.0.0.0/', False)])
+def test_a_network_has_the_length_of_its_prefix(text, is_valid):
+    assert (answer('net_cidr', text) == '') == is_valid
+    assert (answer('ip_or_cidr', text) == '') == (is_valid or '/' not in text)

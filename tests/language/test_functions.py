@@ -13,6 +13,7 @@ from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, UNKNOWNS
 from heatlite.language.functions.references import select
 from heatlite.language.unknown import UNKNOWN, is_known
+from tests.language import run_cases
 
 PARAMETERS = {
     'text': {'type': 'string', 'default': 'text'}, 'number': {'type': 'number', 'default': 7},
@@ -232,3 +233,15 @@ def test_what_is_known_does_not_depend_on_guesses(expression):
 def test_paths_into_attributes_never_fail(value, path):
     assert select(UNKNOWN, (*path, 'x')) is UNKNOWN
     select(value, tuple(path))
+
+
+@pytest.mark.parametrize('items, found', [
+    (['foo=bar', '.member.0.Name=a', '.member.0.Value='], {'a': ''}),
+    (['Foo.member.1.Name=a', 'member.1.Value=v', '.member.x.Name=a'], {}),
+    (['.member.1.Name=a', '.member.01.Value=b=c', '.member.1.More.words=d'], {'a': 'b=c'}),
+    (['.member.0.Name=a', '.member.00.Value=b'], {'a': 'b'})])
+def test_other_items_beside_a_member_list_are_ignored(items, found):
+    got = run_cases.OPERATIONS['resolve']({'name': 'm', 'op': 'resolve', 'template': {
+        'AWSTemplateFormatVersion': '2010-09-09',
+        'Outputs': {'o': {'Value': {'Fn::MemberListToMap': ['Name', 'Value', items]}}}}})
+    assert got == {'result': {'o': found}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import ClassVar
 
@@ -410,6 +411,9 @@ class Select(Call):
             return ''
 
 
+MEMBER = re.compile(r'\.member\.([0-9]+)\.(.*)')
+
+
 class MemberListToMap(Call):
     """A function to convert lists with enumerated keys and values to mapping."""
 
@@ -440,9 +444,10 @@ class MemberListToMap(Call):
             budget.make_text(self.name, len(member), member.isascii())
             budget.work(self.name, 2)
             name, equals, text = member.partition('=')
-            words = name.split('.', 4)
-            if not equals or len(words) < 4:
+            if not equals:
                 raise ValueError(_('"%s" is not of the form .member.<n>.<word>=<text>') % member)
-            found.setdefault(words[2], {})[words[3]] = text
+            match = MEMBER.match(name)
+            if match is not None:               # in a query of AWS there are other parameters beside a list
+                found.setdefault(match[1].lstrip('0'), {})[match[2]] = text
         return {entry[key_word]: entry[value_word] for entry in found.values()
                 if key_word in entry and value_word in entry}
