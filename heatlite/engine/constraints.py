@@ -15,7 +15,7 @@ from heatlite.language.constraints import (
 )
 from heatlite.language.schema import Schema
 
-AnyIndexDict = dict                         # a name that old plug-ins import; heatlite does not use it
+AnyIndexDict = Schema                       # what old plug-ins expect in the schema of a List: that of its items
 
 __all__ = ['AllowedPattern', 'AllowedValues', 'AnyIndexDict', 'BaseCustomConstraint', 'Constraint',
            'CustomConstraint', 'InvalidSchemaError', 'Length', 'Modulo', 'Range', 'Schema']

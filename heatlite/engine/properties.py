@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heatlite.common import exception
@@ -83,6 +83,28 @@ class Property:
         return _reader(self.context, validate).value(self.schema, value, tuple(self.path))
 
 
+class PropertyView(MutableMapping[str, Property]):
+    """The properties of one resource by name. Assigning one gives it another schema, for this resource only."""
+
+    def __init__(self, owner: Properties) -> None:
+        self._owner = owner
+
+    def __getitem__(self, name: str) -> Property:
+        return Property(self._owner.schema[name], name, self._owner.context, [*self._owner.path, name])
+
+    def __setitem__(self, name: str, found: Property) -> None:
+        self._owner.change_schema({**self._owner.schema, name: found.schema})
+
+    def __delitem__(self, name: str) -> None:
+        self._owner.change_schema({other: schema for other, schema in self._owner.schema.items() if other != name})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._owner.schema)
+
+    def __len__(self) -> int:
+        return len(self._owner.schema)
+
+
 class Properties(Mapping[str, Any]):
     """A read-only mapping with all names of the schema.
 
@@ -138,8 +160,13 @@ class Properties(Mapping[str, Any]):
         return exception.path_text(self.path)
 
     @property
-    def props(self) -> dict[str, Property]:
-        return {name: Property(schema, name, self.context, [*self.path, name]) for name, schema in self.schema.items()}
+    def props(self) -> PropertyView:
+        return PropertyView(self)
+
+    def change_schema(self, schema: Mapping[str, Schema]) -> None:
+        """Read and check the values by another schema from now on."""
+        self.schema = schema
+        self._forget()
 
     # --- reading ------------------------------------------------------------------------------------------
 

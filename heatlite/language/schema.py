@@ -92,16 +92,21 @@ class Schema(Mapping[str, object]):
     def to_schema_type(self, value: object) -> object:
         return self.coerce(value)
 
-    def validate_constraints(self, value: object, context: object = None, skipped: Sequence[type[Constraint]] = (),
+    def validate_constraints(self, value: object, context: object = None,
+                             skipped: Sequence[type[Constraint]] | None = None,
                              lookup: CustomLookup | None = None) -> None:
-        """Raise ValueError with the reason of the first constraint that `value` (coerced) violates."""
+        """Raise InvalidProperty, which is a ValueError, with the reason of the first constraint that `value` (coerced)
+        violates."""
         for constraint in self.constraints:
-            if type(constraint) in skipped:
+            if type(constraint) in (skipped or ()):
                 continue
-            if isinstance(constraint, CustomConstraint):
-                constraint.validate(value, self, context, lookup)
-            else:
-                constraint.validate(value, self, context)
+            try:
+                if isinstance(constraint, CustomConstraint):
+                    constraint.validate(value, self, context, lookup)
+                else:
+                    constraint.validate(value, self, context)
+            except ValueError as error:
+                raise exception.InvalidProperty(message=error) from None
 
     def empty(self) -> object:
         """Return the value of null: the default, else the type's empty value (None for Any).
@@ -141,13 +146,17 @@ class Schema(Mapping[str, object]):
         if unknown:
             raise exception.InvalidSchemaError(_('Unknown key(s) %s') % unknown)
         get = schema_dict.get
+        if get('Type') is None:
+            raise exception.InvalidSchemaError(_('No Type specified'))
         children = get('Schema')
         if children is not None:
             children = (cls.from_legacy(children) if get('Type') == cls.LIST
                         else {name: cls.from_legacy(child) for name, child in children.items()})
         found: list[Constraint] = []
         if get('MinValue') is not None or get('MaxValue') is not None:
-            found.append(constraint_kinds.Range(get('MinValue'), get('MaxValue')))
+            lowest, highest = get('MinValue'), get('MaxValue')
+            found.append(constraint_kinds.Range(None if lowest is None else cls.str_to_num(lowest),
+                                                None if highest is None else cls.str_to_num(highest)))
         if get('MinLength') is not None or get('MaxLength') is not None:
             shortest, longest = get('MinLength'), get('MaxLength')
             found.append(constraint_kinds.Length(shortest if shortest is None else int(shortest),
@@ -160,8 +169,15 @@ class Schema(Mapping[str, object]):
                    required=get('Required', False), constraints=found, implemented=get('Implemented', True),
                    update_allowed=get('UpdateAllowed', False), immutable=get('Immutable', False))
 
-    def __getitem__(self, key: str) -> object:
+    @property
+    def value(self) -> Schema:
+        """This schema. Plug-ins find the schema of a List's items as `schema.value`, or by `*` or any index."""
+        return self
+
+    def __getitem__(self, key: str | int) -> object:
         match key:
+            case '*' | int():
+                return self
             case 'constraints' if self.constraints:
                 return [dict(constraint) for constraint in self.constraints]
             case 'schema' if self.schema is not None:

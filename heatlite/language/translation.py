@@ -184,10 +184,11 @@ def _replace(rule: TranslationRule, holder: dict[str, object], name: str, values
 def _take_default(rule: TranslationRule, holder: dict[str, object], name: str, values: Mapping[str, object],
                   schemas: Mapping[str, Schema]) -> None:
     """Move the default of a replaced property that was not given."""
-    source = rule.value_path[0] if rule.value_path is not None and len(rule.value_path) == 1 else None
-    if (source in schemas and source not in values and schemas[source].default is not None
-            and not _given(holder, name)):
-        holder[name] = schemas[source].empty()
+    if rule.value_path is None or len(rule.value_path) != 1 or rule.value_path[0] in values or _given(holder, name):
+        return
+    schema = schemas.get(rule.value_path[0])
+    if schema is not None and schema.default is not None:
+        holder[name] = schema.empty()
 
 
 def _erase(names: Sequence[str], values: dict[str, object], path: tuple[object, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
+from heatlite.engine import constraints
 from heatlite.engine.properties import Properties, Property, Schema
 from heatlite.engine.translation import TranslationRule
 
@@ -126,3 +127,41 @@ def test_an_empty_constant_is_no_value():
     rule = TranslationRule(None, TranslationRule.ADD, ['new'], value=[], value_path=['old'])
     assert (rule.value, rule.value_path) == (None, ['old'])
     assert TranslationRule(None, TranslationRule.RESOLVE, ['new'], finder='find').finder == 'find'
+
+
+# --- schemas ---------------------------------------------------------------------------------------------
+
+def test_a_property_may_get_another_schema():
+    schema = {'value': Schema('Any'), 'kind': Schema('String')}
+    properties = Properties(schema, {'value': '5'})
+    assert properties['value'] == '5'
+    properties.props['value'] = Property(Schema('Number'), 'value')
+    assert properties['value'] == 5 and properties.props['value'].type() == 'Number'
+    assert schema['value'].type == 'Any' and list(properties.props) == ['value', 'kind']
+    properties.props['value'] = Property(Schema('Boolean'), 'value')
+    with pytest.raises(exception.StackValidationFailed):
+        properties.validate()
+    del properties.props['kind']
+    assert 'kind' not in properties
+
+
+def test_the_schema_of_items_is_found_by_any_index():
+    item = Schema('String')
+    found = Schema('List', schema=item).schema
+    assert found['*'] is found[0] is found[7] is found.value is item
+    assert isinstance(found, constraints.AnyIndexDict)
+    assert not isinstance(Schema('Map', schema={'a': item}).schema, constraints.AnyIndexDict)
+    assert dict(Schema('List', schema=item))['schema'] == {'*': dict(item)}
+
+
+def test_a_violated_constraint_is_an_error_of_both_kinds():
+    with pytest.raises(ValueError, match='is out of range') as caught:
+        Schema('String', constraints=[constraints.Length(1)]).validate_constraints('')
+    assert isinstance(caught.value, exception.StackValidationFailed)
+
+
+def test_schemas_of_old_plugins():
+    with pytest.raises(exception.InvalidSchemaError, match='No Type'):
+        Schema.from_legacy({})
+    assert Schema.from_legacy({'Type': 'Integer', 'MinValue': '7', 'MaxValue': 9})['constraints'] == [
+        {'range': {'min': 7, 'max': 9}}]
