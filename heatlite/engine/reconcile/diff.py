@@ -42,21 +42,25 @@ def inspect(resource: Resource, resource_class: type[Resource], definition: Reso
     """Return the verdict, and for an update the arguments of its handler.
 
     `resource`: an object of the stored state; `resource_class`: the current class of the wanted type; `observe`:
-    compare with the state that the service reports. Errors of the type pass through: the resource then fails.
+    compare with the state that the service reports. A change that is not supported is refused; other errors of the type
+    pass through: the resource then fails.
     """
     restricted = leased.definition.environment.restricted_actions(resource.name)
-    verdict, difference = _ask(resource, resource_class, definition, leased, row, observe)
-    if verdict.refused is None:
-        if verdict.replace is not None and REPLACE in restricted:
-            return _restricted(REPLACE, row), None
-        if verdict.replace is None and verdict.changed and UPDATE in restricted:
-            return _restricted(UPDATE, row), None
+    try:
+        verdict, difference = _ask(resource, resource_class, definition, leased, row, observe)
+    except exception.NotSupported as error:
+        return _refused(error, row), None
+    if verdict.replace is not None and REPLACE in restricted:
+        return _refused(exception.ResourceActionRestricted(action=REPLACE), row), None
+    if verdict.replace is None and verdict.changed and UPDATE in restricted:
+        return _refused(exception.ResourceActionRestricted(action=UPDATE), row), None
     return verdict, difference
 
 
-def _restricted(action: str, row: ResourceState) -> Verdict:
-    error = exception.ResourceActionRestricted(action=action)
-    return Verdict(changed=True, refused=exception.ResourceFailure(error, row).message, why_refused=str(error))
+def _refused(error: exception.HeatException, row: ResourceState) -> Verdict:
+    """Refuse a change before anything was done for it: the resource is still as its row says."""
+    return Verdict(changed=True, refused=exception.ResourceFailure(error, row, Action.UPDATE).message,
+                   why_refused=str(error))
 
 
 def _ask(resource: Resource, resource_class: type[Resource], definition: ResourceDefinition, leased: LeasedStack,
