@@ -160,3 +160,44 @@ def test_killed_at_any_point():
 
 def test_the_database_away_at_any_time():
     lose_database_in(interrupted_life, 43, enable_stack_adopt=True)
+
+
+NESTED = template({'n': {'type': 'child.yaml'}, 'a': {'type': 'Sim::Thing'},
+                   'late': {'type': 'Sim::Gate', 'depends_on': ['n', 'a']}})
+CHILD = template({'x': {'type': 'Sim::Thing'}})
+
+
+def abandoned_tree(cluster):
+    """Return the export of an abandoned tree, and the ids of the objects that it leaves."""
+    register(cluster)
+    Gate.is_open = True
+    stack_id = cluster.create('former', NESTED, files={'child.yaml': json.dumps(CHILD)})
+    done(cluster, stack_id, 'CREATE')
+    exported = cluster.ask(messages.AbandonStack(stack_id))
+    cluster.until_deleted(stack_id)
+    Gate.is_open = False
+    return exported, set(cluster.cloud.objects)
+
+
+@pytest.mark.parametrize('failure', ['no id', 'timeout'])
+def test_the_rollback_of_an_adopt_deletes_no_object(failure):
+    with Cluster(engines=1, enable_stack_adopt=True, enable_stack_abandon=True) as cluster:
+        exported, objects = abandoned_tree(cluster)
+        if failure == 'no id':
+            del exported['resources']['late']['resource_id']
+        stack_id = cluster.create('s', NESTED, files={'child.yaml': json.dumps(CHILD)}, adopt=exported,
+                                  disable_rollback=False, timeout_mins=1)
+        row = cluster.settle(stack_id)
+        assert (row.action, row.status, cluster.states(stack_id)) == ('ROLLBACK', 'COMPLETE', {})
+        assert set(cluster.cloud.objects) == objects and not [call for call in cluster.cloud.calls
+                                                               if call[0] == 'delete']
+
+
+def test_a_delete_of_an_adopted_stack_deletes_its_objects():
+    with Cluster(engines=1, enable_stack_adopt=True) as cluster:
+        stack_id = begin(cluster)
+        Gate.is_open = True
+        done(cluster, stack_id, 'ADOPT')
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
+        assert not cluster.cloud.objects

@@ -144,7 +144,9 @@ class StepExecutor(StepInspector):
                 if external is not None:
                     resource.resource_id_set(external)
                     return None, ()
-                return resource.handler(action), (request_keys.entry_to_adopt(self._leased.row, command.step.name),)
+                entry = request_keys.entry_to_adopt(self._leased.row, command.step.name)
+                imports.note_adopted(resource, entry)
+                return resource.handler(action), (entry,)
         return resource.handler(action), ()
 
     def _is_first_try(self, command: commands.CallHandler, work: StepContext) -> bool:

@@ -17,6 +17,7 @@ from heatlite.engine.reconcile import diff, request_keys
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_update import Comparison, Observed
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.registry import ID, NAME, TAG
 from heatlite.planning.states import Action
 
@@ -73,6 +74,13 @@ def take(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders
         raise
 
 
+def note_adopted(resource: Resource, entry: object) -> None:
+    """Note that the object which the entry of an export names existed before the resource that is to adopt it. Nested
+    stacks are made anew; their resources adopt objects."""
+    if isinstance(entry, Mapping) and entry.get('resource_id') and not isinstance(resource, StackResource):
+        resource.data_set(IMPORTED, 'True')
+
+
 def differences(resource: Resource) -> dict[str, diff.PropertyChange]:
     """Return the properties of which the imported object has other values than the template says. Asks the service."""
     live = resource.live_when_imported(resource.read_imported())
@@ -83,7 +91,7 @@ def differences(resource: Resource) -> dict[str, diff.PropertyChange]:
 
 
 def is_undone(resource: Resource, row: StoredStack) -> bool:
-    """Whether a rollback deletes a resource that was imported: the object existed before, and stays."""
+    """Whether a rollback deletes a resource that was imported or adopted: the object existed before, and stays."""
     return IMPORTED in resource.data() and _is_undoing(row)
 
 
