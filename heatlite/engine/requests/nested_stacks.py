@@ -116,7 +116,7 @@ class NestedStacks:
                     {**request_keys.lasting(current, Action.UPDATE, definition.resources),
                      **(without_inputs(request) if is_signalled else imports.following(request, parent.row))},
                     plan_references.below(parent, str(row.parent_resource))),
-                timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
+                timeout_mins=parent.row.timeout_mins if timeout_mins is None else timeout_mins)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             self._acceptance.limit_remains(tx, current)
             return owner, accepted
