@@ -1,4 +1,4 @@
-"""What a request to a stack means for the stacks below it: its time-out."""
+"""What a request to a stack means for the stacks below it: its time-out, and what they do not take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from heatlite.db import tables
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done
-from tests.simulation.test_nested import template
+from tests.simulation.test_nested import child_of, group, template
 
 LEVELS = 2                          # of nested stacks below the root
 CHAIN = 8                           # resources in the innermost stack, each after the one before
@@ -53,3 +53,32 @@ def test_the_timeout_of_an_update_holds_for_all_stacks_that_it_visits(minutes):
         cluster.ask(messages.UpdateStack(stack_id=stack_id, template=wanted, files=files, timeout_mins=minutes))
         done(cluster, stack_id, 'UPDATE')
         assert [row.timeout_mins for row in below(cluster)] == [minutes] * LEVELS
+
+
+# --- suspended nested stacks -----------------------------------------------------------------------------
+
+
+def suspended_group(cluster):
+    """Return the ids of a stack with a group, and of the group's stack, which a user has suspended."""
+    stack_id = cluster.create('s', group(2))
+    done(cluster, stack_id, 'CREATE')
+    child = child_of(cluster, stack_id, 'g')
+    cluster.ask(messages.StackAction(child.id, 'suspend'))
+    done(cluster, child.id, 'SUSPEND')
+    return stack_id, child.id
+
+
+def test_an_update_of_a_stack_does_not_update_a_suspended_nested_stack():
+    with Cluster(engines=1) as cluster:
+        stack_id, child_id = suspended_group(cluster)
+        members = cluster.states(child_id)
+        cluster.update(stack_id, group(3))
+        row = cluster.settle(stack_id)
+        assert (row.action, row.status) == ('UPDATE', 'FAILED')
+        assert 'Updating a stack when it is suspended is not supported.' in row.reason
+        assert cluster.states(child_id) == members
+        cluster.ask(messages.StackAction(child_id, 'resume'))
+        done(cluster, child_id, 'RESUME')
+        cluster.update(stack_id, group(3))
+        done(cluster, stack_id, 'UPDATE')
+        assert len(cluster.states(child_id)) == 3

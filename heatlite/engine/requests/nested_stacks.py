@@ -17,7 +17,7 @@ from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import StackOwner
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.stack_actions import GenerationChanged, StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, check_updatable, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
@@ -85,7 +85,7 @@ class NestedStacks:
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.StoredStack:
         """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound, and NotSupported if it is
-        being deleted. `request`: stored with it."""
+        suspended or being deleted. `request`: stored with it."""
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
         with self._database.reader() as tx:
             row = visible(tx, stack_id, _on_behalf_of(parent))
@@ -100,7 +100,7 @@ class NestedStacks:
             self._acceptance.check_owner(tx, parent)
             owner = self._acceptance.claim(tx, row.id, by=parent)
             current = self._stored_stacks.current(tx, row.id, None)
-            check_not_deleting(current, Action.UPDATE)
+            check_updatable(current)
             if is_signalled:
                 guard_checks.check_lock(tx, current)
             self._unchanged.check_as_applied(tx, row, current, definition)
