@@ -26,7 +26,7 @@ class StepState:
         self.delete_attempts = 0                    # number of retries of its deletion
         self.recreating = False                     # the delete under way is followed by another create
         self.error = ''                             # the first failure
-        self.preempted = False                      # a step of a newer target waits for it
+        self.preempted = ''                         # why its type was asked to end it early
         self.away = ''                              # failure text while it waits for a service that does not answer
         self.handle: object = NO_HANDLE
         self.unsupported = False

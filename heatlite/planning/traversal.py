@@ -217,6 +217,15 @@ class Traversal:
         self._ending.stop()
         return self._release_hooks() + self._end()
 
+    def cut_short(self, is_cut_short: Callable[[ResourceState], bool]) -> list[Command]:
+        """After `stop` or `conclude`, for an action that was cancelled: end the work in flight on the rows for which
+        `is_cut_short(row)` is true. The types are asked to, as for a newer update."""
+        commands: list[Command] = []
+        for number, step in list(self._steps.busy.items()):
+            if self._is_preemptible(self._state(step)) and is_cut_short(self._rows.row(number)):
+                commands += self._preempt(step, text.USER_CANCEL)
+        return commands
+
     def conclude(self) -> list[Command]:
         """Start the traversal of an action whose end is stored already. Continues the steps that were interrupted,
         starts no other, and releases breakpoints. Returns the first commands. Needs all rows."""
@@ -270,10 +279,10 @@ class Traversal:
             case HandlerReturned(step, handle, done, unsupported, fingerprint):
                 state = self._state(step)
                 state.handle, state.away, state.unsupported = handle, '', unsupported
-                is_preempted = state.preempted and not done    # before there was anything to end
+                preempted = '' if done else state.preempted    # before there was anything to end
                 commands = self._complete(step, fingerprint, now) if done else self._remember(step)
-                if is_preempted:
-                    commands += self._preempt(step)
+                if preempted:
+                    commands += self._preempt(step, preempted)
             case CheckReturned(step, True, _, fingerprint):
                 commands = self._complete(step, fingerprint, now)
             case Away(step, reason, seconds):
@@ -294,7 +303,7 @@ class Traversal:
             case TimerFired(step):
                 commands = self._retry(step, now)
             case Preempted(step, ends):
-                commands = [Abort(step, self._row(step), text.NEWER_UPDATE)] if ends else []
+                commands = [Abort(step, self._row(step), self._state(step).preempted)] if ends else []
             case Cleared(step):
                 commands = self._passed(step, now)
             case TimedOut(why):
@@ -423,13 +432,15 @@ class Traversal:
         busy = self._steps.block(step, number)
         is_older = not self._is_wanted(busy) and self._rows.row(number).template_id != self.template_id
         state = self._state(busy)
-        if (state.preempted or not is_older or step.kind is StepKind.ACTION or state.action not in PREEMPTED
-                or state.recreating):
+        if not is_older or step.kind is StepKind.ACTION or not self._is_preemptible(state):
             return []
-        state.preempted = True
-        return self._preempt(busy)
+        return self._preempt(busy, text.NEWER_UPDATE)
 
-    def _preempt(self, step: Step) -> list[Command]:
+    def _is_preemptible(self, state: StepState) -> bool:
+        return not state.preempted and state.action in PREEMPTED and not state.recreating
+
+    def _preempt(self, step: Step, why: str) -> list[Command]:
+        self._state(step).preempted = why
         return [Preempt(step, self._row(step))]
 
     # --- one action on one row --------------------------------------------------------------------------

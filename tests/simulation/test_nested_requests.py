@@ -1,4 +1,4 @@
-"""What a request to a stack means for the stacks below it: its time-out, and what they do not take."""
+"""What a request to a stack means for the stacks below it: its time-out, a cancellation, and what they do not take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from heatlite.db import tables
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, done
+from tests.simulation import cloud
+from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 from tests.simulation.test_nested import child_of, group, template
 
 LEVELS = 2                          # of nested stacks below the root
@@ -82,3 +83,69 @@ def test_an_update_of_a_stack_does_not_update_a_suspended_nested_stack():
         cluster.update(stack_id, group(3))
         done(cluster, stack_id, 'UPDATE')
         assert len(cluster.states(child_id)) == 3
+
+
+# --- cancellations ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('count', [0, 1, 3])
+def test_a_cancelled_create_begins_nothing_in_nested_stacks(count):
+    with Cluster(engines=1) as cluster:
+        stack_id = create(cluster)
+        cluster.universe.run(lambda: len(cluster.cloud.made) == count, limit=100)
+        cluster.ask(messages.CancelStack(stack_id, rollback=False))
+        wait(cluster, 30)
+        assert len(cluster.cloud.made) <= count + 1, 'what was under way may end'
+        assert {(row.status, row.reason) for row in below(cluster)} <= {('FAILED', 'Stack CREATE cancelled')}
+        assert cluster.states(stack_id)['n'][0][:2] in {('CREATE', 'FAILED'), ('INIT', 'COMPLETE')}
+        wanted, files = tree()
+        cluster.ask(messages.UpdateStack(stack_id=stack_id, template=wanted, files=files))
+        done(cluster, stack_id, 'UPDATE')
+        assert len(cluster.cloud.objects) == CHAIN
+
+
+def test_a_cancelled_rolling_update_begins_no_further_batch():
+    policy = {'rolling_update': {'max_batch_size': 1, 'pause_time': 30}}
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', group(4, policy=policy))
+        done(cluster, stack_id, 'CREATE')
+        before = len(cluster.cloud.calls)
+        cluster.update(stack_id, group(4, value='w-%index%', policy=policy))
+        cluster.universe.run(lambda: len(cluster.cloud.calls) > before, limit=100)
+        cluster.ask(messages.CancelStack(stack_id, rollback=False))
+        wait(cluster, 100)
+        assert sum(each['value'].startswith('w') for each in cluster.cloud.objects.values()) == 1
+        assert cluster.states(stack_id)['g'][-1][:2] == ('UPDATE', 'FAILED')
+
+
+class Slow(cloud.Thing):
+    """Its creation takes a hundred checks."""
+
+    def check_create_complete(self, handle):
+        return super().check_create_complete(handle) and cloud.CLOUD.objects[self.resource_id]['polls'] > 100
+
+
+def test_other_steps_of_a_cancelled_action_end_by_themselves():
+    with Cluster(engines=1) as cluster:
+        for _runtime, service in cluster.engines:
+            service.registry.register('Sim::Slow', Slow)
+        wanted, files = tree()
+        stack_id = cluster.create('s', template({'slow': {'type': 'Sim::Slow'}, **wanted['resources']}), files=files)
+        cluster.universe.run(lambda: len(cluster.cloud.made) > 1, limit=100)
+        cluster.ask(messages.CancelStack(stack_id, rollback=False))
+        wait(cluster, 120)
+        assert cluster.states(stack_id)['slow'][0][:2] == ('CREATE', 'COMPLETE')
+
+
+def test_a_cancellation_reaches_nested_stacks_although_engines_end():
+    def life(cluster):
+        stack_id = create(cluster)
+        cluster.universe.run(lambda: len(cluster.cloud.made) == 2, limit=100)
+        cluster.chaos.enabled = True
+        cluster.ask(messages.CancelStack(stack_id, rollback=False))
+        wait(cluster, 12)
+        cluster.settle(stack_id)
+        assert len(cluster.cloud.made) <= 3
+        assert [row.status for row in below(cluster)] == ['FAILED'] * LEVELS
+
+    assert kill_engines_in(life, stride=40, from_the_start=False)

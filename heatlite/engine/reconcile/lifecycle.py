@@ -56,7 +56,7 @@ class StackLifecycle:
         self._ends.end_snapshot(leased.row, leased.lease.epoch)
         if leased.row.status != Status.IN_PROGRESS:
             leased.complete_rows()
-            return leased.traversal.conclude()
+            return leased.traversal.conclude() + _cancelled_below(runner)
         refusal = self._refusal(runner)
         if refusal is not None:
             leased.traversal.stop()                  # the refusal is reported, not the traversal's own end
@@ -94,7 +94,7 @@ class StackLifecycle:
             self._take_row(leased, row, self._database.retry_until_available(
                 lambda tx: loading.stored_context(tx, row), reading=True))
             self._timeouts.watch(runner, started)
-            next_commands = leased.traversal.stop()
+            next_commands = leased.traversal.stop() + _cancelled_below(runner)
         else:
             next_commands = self._follow(runner, row)
         # After the credentials were read: they may be those of another user.
@@ -252,6 +252,14 @@ def _leave_unvisited(runner: Runner) -> frozenset[str]:
     else:
         runner.leased.complete_rows()
     return found.names
+
+
+def _cancelled_below(runner: Runner) -> list[commands.Command]:
+    """Return what cancels the nested stacks that steps of a cancelled action wait for; for others, nothing."""
+    row = runner.leased.row
+    if row.reason != text.cancelled(row.action):
+        return []
+    return runner.leased.traversal.cut_short(runner.executor.owns_stack)
 
 
 def _replaced(row: stacks.StoredStack) -> stacks.StoredStack:

@@ -175,8 +175,6 @@ class Nesting:
 
         The action is read before the fence is passed, and only that one is cancelled: this call may be late, and the
         next one belongs to what has followed."""
-        if resource.resource_id is None:
-            return
         while (found := self.find(resource)) is not None and found.status == Status.IN_PROGRESS:
             fence.pass_through()
             if self._requests.cancel_child(self._parent, found.id, found.generation):
