@@ -85,6 +85,11 @@ def invalid_state(state: tuple[str, str], action: str) -> str:
     return f"State ('{state[0]}', '{state[1]}') invalid for {action.lower()}"
 
 
+def snapshot_left(reason: str) -> str:
+    """Why a stack is not deleted: `reason` says why copies of a snapshot of it are left."""
+    return f'Snapshot deletion failed: {reason}'
+
+
 def paused(action: str, hook: str) -> str:
     return f'{action} paused until Hook {hook} is cleared'
 

@@ -395,7 +395,7 @@ class Traversal:
         if row.id in self._steps.busy:
             return self._block(step, row.id)
         action = step.action
-        if row.action is Action.INIT and action in (Action.CHECK, Action.SUSPEND, Action.RESUME):
+        if row.action is Action.INIT:
             self._complete_step(step)          # was never created: nothing to act on
             return []
         if row.in_progress and row.action is not action:

@@ -128,8 +128,6 @@ def test_every_key_is_in_the_table():
 PARENTS = {                             # request -> (what it begins, what that needs of LEFT, what it is refused with)
     **{action: (action, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING)
        for action in (Action.CHECK, Action.SUSPEND, Action.RESUME)},
-    Action.SNAPSHOT: (Action.SNAPSHOT, set(), {
-        **dict.fromkeys(IN_PROGRESS, ActionInProgress), Action.DELETE: NotSupported}),
     Action.DELETE: (Action.DELETE, {'facade'}, EVERY),
     'abandon': (Action.DELETE, {'facade', 'abandon'}, EVERY),
     'update': (Action.UPDATE, {'adopt', 'facade'}, NOT_WHILE_DELETING),
@@ -194,17 +192,6 @@ def test_an_update_again_is_one_to_what_the_parent_has_brought():
         assert lasts(cluster.row(child.id)) == {'facade', 'inputs', 'tolerance'}
 
 
-def test_a_snapshot_that_the_parent_began_is_begun_again():
-    """After a crash its handler is called once more."""
-    with Cluster(engines=1) as cluster:
-        stack_id = cluster.create('s', nested(), files=FILES)
-        done(cluster, stack_id, 'CREATE')
-        child = child_of(cluster, stack_id, 'c')
-        assert as_parent(cluster, stack_id, child.id, Action.SNAPSHOT) is None
-        assert as_parent(cluster, stack_id, child.id, Action.SNAPSHOT) is None
-        assert cluster.settle(child.id).action == Action.SNAPSHOT
-
-
 # --- whole lives ---------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize('action', ['check', 'suspend'])
@@ -224,7 +211,7 @@ def test_a_nested_stack_that_a_user_deletes_is_deleted(action):
         assert not cluster.cloud.objects
 
 
-def test_a_snapshot_of_the_parent_leaves_one_of_the_nested_stack():
+def test_a_snapshot_of_the_parent_does_nothing_to_the_nested_stack():
     with Cluster() as cluster:
         stack_id = cluster.create('s', nested('one'), files=FILES)
         done(cluster, stack_id, 'CREATE')
@@ -237,8 +224,7 @@ def test_a_snapshot_of_the_parent_leaves_one_of_the_nested_stack():
         cluster.ask(messages.SnapshotStack(stack_id))
         done(cluster, stack_id, 'SNAPSHOT')
         assert snapshot(cluster, mine) == before
-        assert child_of(cluster, stack_id, 'c').generation == child.generation + 2
-        assert 'snapshot' not in child_of(cluster, stack_id, 'c').request
+        assert child_of(cluster, stack_id, 'c').generation == child.generation + 1
 
 
 def snapshot(cluster, snapshot_id):

@@ -8,12 +8,14 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.db import credentials, events, leases, snapshots, stacks, templates
+from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.reconcile.use_cases import Provider
+from heatlite.planning import text
 
 LOG = logging.getLogger(__name__)
 
@@ -32,16 +34,19 @@ class CleanUp:
         self._use_cases = use_cases
         self._most_events = most_events
 
-    def before_removal(self, leased: LeasedStack) -> None:
-        """Delete snapshots, trust and project of a stack before its row is marked as deleted."""
+    def before_removal(self, leased: LeasedStack) -> str | None:
+        """Delete snapshots, trust and project of a stack before its row is marked as deleted. Returns why it may not be
+        marked: copies of a snapshot are left, of which nothing but the snapshot knows. A stack that is abandoned, or
+        deleted by force, leaves them."""
         is_root = leased.row.owner_id is None
         present_id = leased.row.credentials_id if is_root else None
         # The project is read anew: a nested stack, perhaps of another engine, may have made it since the row was read.
         kept, project_id, authorities = self._database.retry_until_available(lambda tx: (
             snapshots.page(tx, leased.id), stacks.user_project(tx, leased.id) if is_root else None,
             credentials.all_of_tree(tx, leased.id, present_id) if present_id is not None else []), reading=True)
-        for each in kept:
-            self._use_cases().snapshots.forget(leased.id, each)
+        left = [reason for each in kept if (reason := self._use_cases().snapshots.remove(leased.row, each))]
+        if left and not exports.is_abandoned(leased.row):
+            return text.snapshot_left(left[0])
         if kept:
             self._database.retry_until_available(lambda tx: snapshots.delete_all(tx, leased.id))
         if project_id is not None:
@@ -51,6 +56,7 @@ class CleanUp:
         if authorities:                             # after their trusts: an engine that ends here leaves none behind
             self._database.retry_until_available(
                 lambda tx: credentials.delete_all(tx, [authority.id for authority in authorities]))
+        return None
 
     def after_action(self, leased: LeasedStack) -> None:
         """Delete what nothing refers to any longer, templates and trusts of former owners, and the old end of the

@@ -20,7 +20,6 @@ from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.service_errors import is_away
 from heatlite.engine.reconcile.step_context import StepContext, plain
-from heatlite.engine.reconcile.step_contexts import Saved
 from heatlite.engine.reconcile.step_inspector import StepInspector
 from heatlite.engine.reconcile.step_waits import StepWaits
 from heatlite.engine.reconcile.stored_resource_cache import StoredResources
@@ -41,10 +40,10 @@ class StepExecutor(StepInspector):
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
                  facade: FacadeMaker, stored_resources: StoredResources, may_act: Callable[[Lease], None], *,
-                 observe: bool = False, saved: Saved = lambda name: {}, interval: float = 1.0) -> None:
+                 observe: bool = False, interval: float = 1.0) -> None:
         """`may_act(lease)`: returns once the lease is certainly valid; `interval`: seconds between two checks. Others:
         see `StepInspector`."""
-        super().__init__(runtime, leased, journal, registry, facade, stored_resources, observe=observe, saved=saved)
+        super().__init__(runtime, leased, journal, registry, facade, stored_resources, observe=observe)
         self._runtime = runtime
         self._journal = journal
         self._may_act = may_act

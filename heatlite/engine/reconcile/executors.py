@@ -13,7 +13,6 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.projects import Projects
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
-from heatlite.engine.reconcile.restored_snapshot import RestoredSnapshot
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.reconcile.use_cases import Provider
 
@@ -56,6 +55,4 @@ class Executors:
                             self._registry.frozen(), facade,
                             StoredResourceCache(self._runtime, self._database, journal, leased.id,
                                                 first_alone=journal is None and leased.unread_rows is not None),
-                            self._may_act, observe=self._settings.observe,
-                            saved=RestoredSnapshot(self._runtime, self._database, leased).entry,
-                            interval=self._settings.interval)
+                            self._may_act, observe=self._settings.observe, interval=self._settings.interval)

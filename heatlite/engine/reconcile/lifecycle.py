@@ -187,11 +187,12 @@ class StackLifecycle:
     def finish(self, runner: Runner, status: Status, reason: str, release: bool) -> bool:
         leased = runner.leased
         ended = replace(leased.row, status=status, reason=reason)
-        is_deleted = ended.action == Action.DELETE and status is Status.COMPLETE
-        deleted_at = self._runtime.now() if is_deleted else None
         self._ends.end_snapshot(ended, leased.lease.epoch)
-        if is_deleted:
-            self._before_removal(leased)
+        if ended.action == Action.DELETE and status is Status.COMPLETE:
+            left = self._before_removal(leased)
+            ended = ended if left is None else replace(ended, status=Status.FAILED, reason=left)
+        is_deleted = ended.action == Action.DELETE and ended.status == Status.COMPLETE
+        deleted_at = self._runtime.now() if is_deleted else None
         shown = self._outputs(runner)
         brought = None if shown is None else settled(
             leased, status, shown, runner.executor.objects.kind_of, runner.executor.attributes.is_live,
@@ -223,11 +224,11 @@ class StackLifecycle:
             self._clean_up.after_action(leased)
         return True
 
-    def _before_removal(self, leased: LeasedStack) -> None:
-        """Delete what belongs to a stack that is about to be marked as deleted."""
+    def _before_removal(self, leased: LeasedStack) -> str | None:
+        """Delete what belongs to a stack that is about to be marked as deleted. Returns why it may not be marked."""
         if leased.row.owner_id is None:             # the stack needs its credentials for what is not deleted yet
             self._journal.check(leased.id, leased.lease.epoch)
-        self._clean_up.before_removal(leased)
+        return self._clean_up.before_removal(leased)
 
     def _outputs(self, runner: Runner) -> list[dict[str, object]] | None:
         """Resolve the outputs of a stack; None while it is being deleted."""

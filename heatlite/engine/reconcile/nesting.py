@@ -157,7 +157,7 @@ class Nesting:
         return _cookie(row)
 
     def act(self, resource: Resource, action: str) -> Cookie:
-        """Begin DELETE, SUSPEND, RESUME, CHECK or SNAPSHOT. Raises EntityNotFound if there is no such stack."""
+        """Begin DELETE, SUSPEND, RESUME or CHECK. Raises EntityNotFound if there is no such stack."""
         accepted = self._requests.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
 

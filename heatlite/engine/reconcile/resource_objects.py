@@ -87,8 +87,12 @@ class ResourceObjects:
 
     def by_name(self, name: str) -> Resource:
         """Return the object of the current row of that name, or one that does not exist yet."""
+        return self.present(name) or self.unmade(name)
+
+    def present(self, name: str) -> Resource | None:
+        """Return the object of the current row of that name, or None if there is no object in the cloud."""
         row = self._leased.current(name)
-        return self.stored(row) if row is not None and row.exists else self.unmade(name)
+        return self.stored(row) if row is not None and row.exists else None
 
     # --- types ------------------------------------------------------------------------------------------
 

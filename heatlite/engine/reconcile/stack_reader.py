@@ -14,6 +14,7 @@ from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.shared_answers import SharedAnswers
@@ -46,6 +47,11 @@ class StackReader:
             return runner.executor.facade
         leased = self.load(stack_id, resource)
         return self._executors.reading(leased).facade if leased is not None else None
+
+    def objects(self, stack_id: str) -> ResourceObjects | None:
+        """Return what makes objects of types for a stack, for reading; None if the stack is gone."""
+        leased = self.load(stack_id)
+        return self._executors.reading(leased).objects if leased is not None else None
 
     def resource_of(self, stack_id: str, name: str, row_id: int) -> Resource | None:
         """The object of one row of a name, whether or not another row has taken its place; None when there is no such

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
 
 from heatlite.common import defects, exception
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -17,17 +16,12 @@ from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
-Saved = Callable[[str], Mapping[str, object]]
-"""Name of a resource -> its entry in the snapshot that is being restored, {} if it has none. Raises if that is gone."""
-
-
 class StepContexts:
     """A step is worked on by one thread at a time; different steps may be by different threads."""
 
-    def __init__(self, leased: LeasedStack, objects: ResourceObjects, saved: Saved) -> None:
+    def __init__(self, leased: LeasedStack, objects: ResourceObjects) -> None:
         self._leased = leased
         self._objects = objects
-        self._saved = saved
         self._contexts: dict[Step, StepContext] = {}
 
     def get(self, step: Step) -> StepContext | None:
@@ -61,8 +55,6 @@ class StepContexts:
         wanted = self._leased.definition.resources[step.name]
         try:
             resolved = self._with_files(step.name, wanted.resolved(self._objects.scope))
-            if self._leased.row.action == Action.RESTORE:
-                resolved = self._restored(step.name, resolved)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -85,20 +77,6 @@ class StepContexts:
         if not files or not self._objects.named_kind(str(resolved['type']), name).sends_files:
             return resolved
         return {**resolved, 'files': files.digest}
-
-    def _restored(self, name: str, resolved: dict[str, object]) -> dict[str, object]:
-        """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""
-        row = self._leased.current(name)
-        if row is None or not row.exists:
-            return resolved
-        resource = self._objects.stored(row)
-        if not hasattr(resource, 'handle_restore'):
-            return resolved
-        saved = self._saved(name)
-        if not saved:
-            return resolved
-        changed = resource.handle_restore(definition_of(name, resolved), saved)
-        return {**resolved, 'properties': dict(changed.get('Properties') or {})}
 
     def _as_wanted(self, step: Step) -> StepContext:
         if step.applies and step.name in self._leased.definition.resources:

@@ -18,7 +18,7 @@ from heatlite.engine.reconcile.resource_objects import FacadeMaker, ResourceObje
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.settled import has_known_inputs, is_waiting
 from heatlite.engine.reconcile.step_context import StepContext, fingerprint
-from heatlite.engine.reconcile.step_contexts import Saved, StepContexts
+from heatlite.engine.reconcile.step_contexts import StepContexts
 from heatlite.engine.reconcile.step_failures import StepFailures
 from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource import Resource
@@ -38,7 +38,7 @@ class StepInspector:
     """The objects of one stack's resources, and whether they are as the definition wants them."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 facade: FacadeMaker, stored_resources: StoredResources, *, observe: bool, saved: Saved) -> None:
+                 facade: FacadeMaker, stored_resources: StoredResources, *, observe: bool) -> None:
         """`facade(objects)`: makes the stack as its types see it; `observe`: compare with the state that the services
         report."""
         self._leased = leased
@@ -50,7 +50,7 @@ class StepInspector:
         self.facade = self.objects.facade
         self.scope = self.objects.scope
         self.attributes = AttributeReader(leased, self.objects)
-        self.contexts = StepContexts(leased, self.objects, saved)
+        self.contexts = StepContexts(leased, self.objects)
 
     def unvisited(self) -> unvisited.Unvisited:
         """Return what the action need not visit."""

@@ -27,8 +27,7 @@ class DryExecutor(StepInspector):
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
                  stored_resources: StoredResources, observe: bool) -> None:
-        super().__init__(runtime, leased, NothingStored(), registry, facade, stored_resources, observe=observe,
-                         saved=lambda name: {})
+        super().__init__(runtime, leased, NothingStored(), registry, facade, stored_resources, observe=observe)
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
         self.gone: set[str] = set()                     # resources whose objects the services do not know

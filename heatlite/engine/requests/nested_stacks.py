@@ -17,7 +17,7 @@ from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import StackOwner
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.stack_actions import GenerationChanged, StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, check_updatable, visible
+from heatlite.engine.requests.stored_stacks import check_not_deleting, check_ready, check_updatable, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
@@ -146,8 +146,7 @@ class NestedStacks:
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack:
         """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project, and for what a
-        user requested of it meanwhile NotSupported and ActionInProgress: only a delete takes the place of a delete,
-        and a snapshot that of no other action."""
+        user requested of it meanwhile NotSupported: only a delete takes the place of a delete."""
         plan = None
         if plan_references.of(parent.row) is not None:
             with self._database.reader() as tx:
@@ -155,8 +154,6 @@ class NestedStacks:
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             check_not_deleting(row, action)
-            if action is Action.SNAPSHOT and not _is_snapshot_of_parent(row):
-                check_idle(row)
             return {'request': imports.following(exports.ABANDONING if abandon else {}, parent.row)}
 
         return self._actions.begin_by_engine(stack_id, action, store, on_behalf_of=_on_behalf_of(parent), plan=plan,
@@ -191,12 +188,6 @@ class NestedStacks:
 
 def _is_large(definition: StackDefinition) -> bool:
     return len(definition.snippets) > MOST_VISITED
-
-
-def _is_snapshot_of_parent(row: stacks.StoredStack) -> bool:
-    """Whether the stack's action is the SNAPSHOT of its parent, which begins it again after a crash: it has no record
-    of its own."""
-    return row.action == Action.SNAPSHOT and request_keys.SNAPSHOT not in (row.request or {})
 
 
 def _on_behalf_of(parent: LeasedStack) -> RequestContext:

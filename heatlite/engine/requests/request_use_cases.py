@@ -45,6 +45,7 @@ from heatlite.engine.requests.refactor_store import RefactorStore
 from heatlite.engine.requests.refactors import Refactors
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.signals import Signals
+from heatlite.engine.requests.snapshot_copies import SnapshotCopies
 from heatlite.engine.requests.snapshots import Snapshots
 from heatlite.engine.requests.software import Software
 from heatlite.engine.requests.stack_actions import StackActions
@@ -99,7 +100,8 @@ class RequestUseCases:
             shared, self.stacks, self.updates,
             RefactorStore(shared, parts.sinks, parts.ends, conf.max_events_per_stack), conf.max_nested_stack_depth)
         self.guards = Guards(runtime, database)
-        self.snapshots = Snapshots(shared, self.actions, parts.reader.read, conf.max_snapshots_per_stack)
+        self.snapshots = Snapshots(shared, self.actions, SnapshotCopies(runtime, parts.core.registry, parts.reader),
+                                   conf.max_snapshots_per_stack)
         self.stack_sets = StackSets(runtime)
         self.drift = Drift(runtime, database, parts.reader, self.updates, parts.sinks,
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))

@@ -6,7 +6,9 @@ Source: docs/spec/engine.rst, "Snapshots".
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -18,9 +20,9 @@ from heatlite.common.timeutils import isotime
 from heatlite.common.wording import first_few
 from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.engine.reconcile import exports, request_keys
-from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guard_checks, ownership, validation
 from heatlite.engine.requests.request_parts import RequestParts
+from heatlite.engine.requests.snapshot_copies import CopyDeletion, SnapshotCopies
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, visible
 from heatlite.planning import text
@@ -34,16 +36,15 @@ MOST_NAMED = 20                         # resources that a refusal names
 class Snapshots:
     """Serves users in threads of requests, and runners, in theirs, when an action of a snapshot or a stack ends."""
 
-    def __init__(self, parts: RequestParts, actions: StackActions, read: Callable[[str], Stack | None],
-                 limit: int) -> None:
-        """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
+    def __init__(self, parts: RequestParts, actions: StackActions, copies: SnapshotCopies, limit: int) -> None:
+        """`limit`: for each stack."""
         self._runtime = parts.core.runtime
         self._database = parts.core.database
         self._registry = parts.core.registry
         self._stored_stacks = parts.stored_stacks
         self._owners = parts.owners
         self._actions = actions
-        self._read = read
+        self._copies = copies
         self._limit = limit
 
     def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, object]:
@@ -77,6 +78,8 @@ class Snapshots:
         self._actions.check_request(context, row.id, Action.RESTORE)
         definition = self._stored_stacks.definition(row, template)
         validation.check_types(definition, self._registry, context)
+        template = replace(template, document=self._copies.restored(
+            row.id, definition, (snapshot.data or {}).get('resources') or {}))
         self._actions.check_target(context, message.stack_id, lambda _tx, _row: template)
         owner = self._owners.of_former(context, row, definition)
 
@@ -94,8 +97,8 @@ class Snapshots:
             self._actions.begin(context, message.stack_id, Action.RESTORE, store)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
-        """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""
-        def begin(tx: Connection) -> tuple[str, snapshots.Snapshot]:
+        """Delete a snapshot and the copies that types made for it. What takes longer goes on after the answer."""
+        def begin(tx: Connection) -> tuple[stacks.StoredStack, snapshots.Snapshot]:
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
             snapshot = self._found(tx, row, message.snapshot_id)
@@ -104,44 +107,48 @@ class Snapshots:
             if _is_restoring(row, snapshot.id):
                 raise exception.NotSupported(feature=_('Deleting a snapshot that is being restored'))
             snapshots.set_state(tx, snapshot.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
-            return row.id, snapshot
+            return row, snapshot
 
-        stack_id, snapshot = self._database.retry(begin)
-        self.forget(stack_id, snapshot)
-        self._database.retry(lambda tx: snapshots.delete(tx, snapshot.id))
+        row, snapshot = self._database.retry(begin)
+        deletion = self._deletion(row, snapshot)
+        if isinstance(deletion, CopyDeletion) and not deletion.is_over():
+            self._runtime.spawn(self._end_deletion, snapshot, deletion)
+        else:
+            self._end_deletion(snapshot, deletion)
 
-    def forget(self, stack_id: str, snapshot: snapshots.Snapshot) -> None:
-        """Make the types delete the objects that they saved for this snapshot. Raises DatabaseUnavailable."""
+    def remove(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> str | None:
+        """Delete a snapshot of a stack that is being deleted, and its copies. Returns why copies are left, and the
+        snapshot with them; None if it is gone."""
+        return self._end_deletion(snapshot, self._deletion(row, snapshot))
+
+    def _deletion(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> CopyDeletion | str | None:
+        """Return the deletion of the copies, why there can be none, or None if the snapshot has no copies."""
         if snapshot.data is None and snapshot.status == Status.COMPLETE:
             LOG.warning('Snapshot %s of stack %s cannot be read; objects that types have saved for it are left',
-                        snapshot.id, stack_id)
-        saved = (snapshot.data or {}).get('resources') or {}
+                        snapshot.id, row.id)
+        saved = (snapshot.data or {}).get('resources')
         if not saved:
-            return
-        elsewhere = self._moved(stack_id, saved)
-        read: dict[str, Stack | None] = {}
-        for name, entry in saved.items():
-            try:
-                at, now = elsewhere.get(name, (stack_id, name))
-                if at not in read:
-                    read[at] = self._read(at)
-                stack = read[at]
-                resource = stack.get(now) if stack is not None and now in stack else None
-                handler = getattr(resource, 'handle_delete_snapshot', None)
-                if callable(handler):
-                    handler(entry)
-            except exception.DatabaseUnavailable:
-                raise                               # the snapshot is deleted later, with what belongs to it
-            except Exception as error:
-                defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
-                            snapshot.id)
+            return None
+        try:
+            definition = self._stored_stacks.definition(row, _template(snapshot.data or {}))
+            return self._copies.delete(row.id, definition, saved)
+        except exception.DatabaseUnavailable:
+            raise                                   # the snapshot is deleted later, with what belongs to it
+        except Exception as error:
+            defects.log(LOG, error, 'Snapshot %s of stack %s cannot be deleted', snapshot.id, row.id)
+            return defects.text(error)
 
-    def _moved(self, stack_id: str, saved: Mapping[str, object]) -> dict[str, tuple[str, str]]:
-        """Return the resources of a snapshot that a refactor has moved since: name -> (stack, name) now."""
-        with self._database.reader() as tx:
-            row = stacks.show(tx, stack_id)
-            return {} if row is None else {name: (holder.stack_id, holder.name) for name, holder in _moved(
-                tx, row, {'resources': saved}).items() if name in saved}
+    def _end_deletion(self, snapshot: snapshots.Snapshot, deletion: CopyDeletion | str | None) -> str | None:
+        """Wait for the end of a deletion, and store it. Returns why it has failed."""
+        reason = deletion
+        if isinstance(deletion, CopyDeletion):
+            deletion.wait()
+            reason = deletion.reason
+        assert not isinstance(reason, CopyDeletion)
+        self._database.retry_until_available(
+            lambda tx: snapshots.delete(tx, snapshot.id) if reason is None else snapshots.set_state(
+                tx, snapshot.id, action=Action.DELETE, status=Status.FAILED, reason=reason))
+        return reason
 
     def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None:
         """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot, or if that
@@ -183,8 +190,12 @@ def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack
     check_not_deleting(row, Action.RESTORE)
     ownership.check_former(tx, row, context)
     _check_places(tx, row, snapshot.data)
-    return templates.StoredTemplate('', snapshot.data['template'], snapshot.data['environment'],
-                                    Files.of(snapshot.data.get('files') or {}))
+    return _template(snapshot.data)
+
+
+def _template(data: Mapping[str, Any]) -> templates.StoredTemplate:
+    """Return the template in an export."""
+    return templates.StoredTemplate('', data['template'], data['environment'], Files.of(data.get('files') or {}))
 
 
 def _is_restoring(row: stacks.StoredStack, snapshot_id: str) -> bool:

@@ -214,9 +214,6 @@ class StackResource(resource.Resource):
     def handle_check(self) -> object:
         return self._pass_down(self.CHECK, _('Cannot check %s, stack not created'))
 
-    def handle_snapshot(self) -> object:
-        return self._pass_down(self.SNAPSHOT, _('Cannot snapshot %s, stack not created'))
-
     def _pass_down(self, action: str, without: str) -> object:
         try:
             if self.resource_id is not None:
@@ -244,9 +241,6 @@ class StackResource(resource.Resource):
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
     def check_check_complete(self, cookie: Cookie | None = None) -> bool:
-        return self.is_nested_done(cookie or self._cookie_of_what_runs())
-
-    def check_snapshot_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
     def is_nested_done(self, cookie: Cookie) -> bool:

@@ -45,7 +45,7 @@ class RemoteStacks(collection.Creating):
         answer = self.http.post(f'{self.path_of(stack_id)}/snapshots', json={'name': name} if name else {})
         return dict(answer.json())
 
-    def snapshot_show(self, stack_id: collection.EntityOrId, snapshot_id: str) -> dict[str, object]:
+    def snapshot_show(self, stack_id: collection.EntityOrId, snapshot_id: str) -> collection.Fields:
         return dict(self.http.get(f'{self.path_of(stack_id)}/snapshots/{snapshot_id}').json())
 
     def snapshot_delete(self, stack_id: collection.EntityOrId, snapshot_id: str) -> None:

@@ -187,12 +187,16 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
     # --- snapshots ----------------------------------------------------------------------------------------
 
-    def handle_snapshot(self) -> str:
+    def handle_snapshot(self) -> str | None:
+        if self.resource_id is None:                # its create has failed
+            return None
         backup = self.client().backups.create(self.resource_id, force=True)
         self.data_set('backup_id', backup.id)
         return str(backup.id)
 
-    def check_snapshot_complete(self, backup_id: str) -> bool:
+    def check_snapshot_complete(self, backup_id: str | None) -> bool:
+        if backup_id is None:
+            return True
         backup = self.client().backups.get(backup_id)
         if backup.status == 'creating':
             return False

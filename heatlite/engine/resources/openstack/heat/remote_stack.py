@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from oslo_config import cfg
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.properties import Properties, Values
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
+from heatlite.engine.resources.snapshots import Snapshotted
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language import environment
 from heatlite.language.unknown import is_known
@@ -160,15 +162,36 @@ class RemoteStack(resource.Resource):
         self._check_created()
         self._act(self.CHECK)
 
-    def handle_snapshot(self) -> None:
-        made = self.heat().stacks.snapshot(self.resource_id or '')
+    def handle_snapshot(self) -> bool:
+        if self.resource_id is None:                # its create has failed
+            return False
+        made = self.heat().stacks.snapshot(self.resource_id)
         self.data_set('snapshot_id', made['id'])
+        return True
 
-    def handle_restore(self, definition: ResourceDefinition, restore_data: Values) -> object:
-        saved = (restore_data.get('resource_data') or {}).get('snapshot_id')
-        if saved:
-            self.heat().stacks.restore(self.resource_id or '', saved)
-        return definition
+    def handle_delete_snapshot(self, snapshot: Snapshotted) -> None:
+        snapshot_id = (snapshot.get('resource_data') or {}).get('snapshot_id')
+        if snapshot_id is not None:
+            heat = self.heat()
+            with self.client_plugin().ignore_not_found:
+                heat.stacks.snapshot_delete(self.resource_id or '', snapshot_id)
+
+    def handle_restore(self, defn: ResourceDefinition, restore_data: Snapshotted) -> object:
+        """The definition with the template that the other stack had, also if it was updated there alone."""
+        snapshot_id = (restore_data.get('resource_data') or {}).get('snapshot_id')
+        if snapshot_id is None:
+            return defn
+        heat = self.heat()
+        try:
+            found = heat.stacks.snapshot_show(self.resource_id or '', snapshot_id)
+        except Exception as error:                  # the other stack was deleted, and its snapshots with it
+            self.client_plugin().ignore_not_found(error)
+            return defn
+        saved = found['snapshot']['data']['template']
+        given = defn.freeze()._properties or {}
+        if is_known(given[self.TEMPLATE]) and template_format.parse(str(given[self.TEMPLATE])) == saved:
+            return defn
+        return defn.freeze(properties={**given, self.TEMPLATE: json.dumps(saved)})
 
     def _act(self, action: str) -> None:
         if self.resource_id is None:
@@ -193,8 +216,8 @@ class RemoteStack(resource.Resource):
     def check_check_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.CHECK)
 
-    def check_snapshot_complete(self, _handle: object = None) -> bool:
-        return self._is_over(self.SNAPSHOT)
+    def check_snapshot_complete(self, has_begun: bool | None = None) -> bool:
+        return has_begun is False or self._is_over(self.SNAPSHOT)
 
     def check_delete_complete(self, asked: object = None) -> bool:
         if not asked:

@@ -484,13 +484,15 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- snapshots ----------------------------------------------------------------------------------------
 
-    def handle_snapshot(self) -> str:
+    def handle_snapshot(self) -> str | None:
+        if self.resource_id is None:                # its create has failed
+            return None
         image_id = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
         self.data_set('snapshot_image_id', image_id)
         return str(image_id)
 
-    def check_snapshot_complete(self, image_id: str) -> bool:
-        return self._image_is_there(image_id)
+    def check_snapshot_complete(self, image_id: str | None) -> bool:
+        return image_id is None or self._image_is_there(image_id)
 
     def handle_delete_snapshot(self, snapshot: Snapshotted) -> None:
         image_id = (snapshot.get('resource_data') or {}).get('snapshot_image_id')

@@ -1,0 +1,194 @@
+"""The copies that types made for a snapshot: the definition that begins with them, and their deletion."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from heatlite.common import defects, exception
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.common.wording import first_few
+from heatlite.engine.clients.os import http
+from heatlite.engine.reconcile.facade import Stack
+from heatlite.engine.reconcile.resource_objects import ResourceObjects
+from heatlite.engine.reconcile.stack_reader import StackReader
+from heatlite.engine.reconcile.step_context import definition_of
+from heatlite.engine.resource import Resource
+from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.engine.stored_resource import NULL_WRITER, StoredResource
+from heatlite.engine.types.registry import TypeRegistry
+from heatlite.language.definition import StackDefinition
+from heatlite.language.unknown import is_known
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+
+LOG = logging.getLogger(__name__)
+
+Entries = Mapping[str, Mapping[str, Any]]
+"""Resource -> its entry in the document of a snapshot."""
+
+INTERVAL = 1.0                          # seconds between two checks whether copies are deleted
+MOST_NAMED = 5                          # resources in the reason of a failed deletion
+NOT_FOUND = 404
+
+
+class SnapshotCopies:
+    """Calls types with the entries that they saved, in threads of requests, and of runners whose stack is deleted.
+
+    A type sees the resource as the snapshot has it, whatever has its name today. In its definition the values of other
+    resources are unknown, and what it stores is ignored. Nested stacks have no copies, since their parents make their
+    definitions.
+    """
+
+    def __init__(self, runtime: Runtime, registry: TypeRegistry, reader: StackReader) -> None:
+        self._runtime = runtime
+        self._registry = registry
+        self._reader = reader
+
+    def restored(self, stack_id: str, definition: StackDefinition, saved: Entries) -> Mapping[str, Any]:
+        """Return the template of a snapshot's definition with the properties that types change by `handle_restore`.
+        Functions in other properties stay. Raises EntityNotFound, and StackValidationFailed for an error of a type."""
+        snippets, key = dict(definition.snippets), definition.keys.properties
+        for each in self._saved(stack_id, definition, saved, 'handle_restore'):
+            if each.name in definition.resources and each.resource.resource_id is not None:
+                snippet = snippets[each.name]
+                snippets[each.name] = {**snippet, key: _changed(snippet.get(key), each.definition, _restored(each))}
+        return {**definition.template.document, definition.edition.sections['resources']: snippets}
+
+    def delete(self, stack_id: str, definition: StackDefinition, saved: Entries) -> CopyDeletion:
+        """Have the types delete their copies. May be repeated. Raises EntityNotFound, StackValidationFailed."""
+        return CopyDeletion(self._runtime, [_Copy(each) for each in self._saved(
+            stack_id, definition, saved, 'handle_delete_snapshot')])
+
+    def _saved(self, stack_id: str, definition: StackDefinition, saved: Entries, handler: str) -> Iterator[_Saved]:
+        """Yield the resources of a snapshot whose types have this handler."""
+        objects = self._reader.objects(stack_id)
+        if objects is None:
+            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        for name, entry in saved.items():
+            if 'resources' in entry:                # a nested stack
+                continue
+            kind = self._registry.resolve(entry['type'], name, definition.environment)
+            if not hasattr(kind, handler):
+                continue
+            wanted = definition.resources.get(name)
+            made = definition_of(name, {'type': entry['type'],
+                                        'properties': wanted.guessed_properties() if wanted else {}})
+            present = objects.present(name)
+            is_same = isinstance(present, kind) and present.resource_id == entry['resource_id']
+            resource = present if present and is_same else self._former(objects, definition, made, entry)
+            yield _Saved(name, entry, made, resource, getattr(resource, handler), objects.facade)
+
+    def _former(self, objects: ResourceObjects, definition: StackDefinition, made: ResourceDefinition,
+                entry: Mapping[str, Any]) -> Resource:
+        """Return the object of a resource that the stack no longer has."""
+        state = ResourceState(0, made.name, self._runtime.uuid(), entry['type'], Action(entry['action']),
+                              Status(entry['status']), physical_id=entry['resource_id'])
+        record = StoredResource(state, metadata=dict(entry.get('metadata') or {}),
+                                data=dict(entry.get('resource_data') or {}))
+        return objects.make(made, record, definition.environment, NULL_WRITER)
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """A resource of a snapshot. `definition`: of that time; `stack`: a resource has only a weak reference to it."""
+
+    name: str
+    entry: Mapping[str, Any]
+    definition: ResourceDefinition
+    resource: Resource
+    handler: Callable[..., object]
+    stack: Stack
+
+
+class CopyDeletion:
+    """The deletion of the copies of one snapshot. Not for several threads at once."""
+
+    def __init__(self, runtime: Runtime, copies: Sequence[_Copy]) -> None:
+        self._runtime = runtime
+        self._copies = copies
+        self._waiting = copies
+        self._until = runtime.monotonic() + max((each.timeout for each in copies), default=0)
+
+    def is_over(self) -> bool:
+        """Begin what has not begun, check what has, and return whether all has ended."""
+        self._waiting = [each for each in self._waiting if not each.is_over()]
+        return not self._waiting
+
+    def wait(self) -> None:
+        """Wait until it is over, at most for the timeout of the stack."""
+        while not self.is_over():
+            if self._runtime.monotonic() >= self._until:
+                for each in self._waiting:
+                    each.give_up(_('Timed out'))
+            else:
+                self._runtime.sleep(INTERVAL)
+
+    @property
+    def reason(self) -> str | None:
+        """Why some were not deleted; None: all are."""
+        return first_few([f'resources.{each.name}: {each.reason}' for each in self._copies if each.reason], MOST_NAMED,
+                         '; ') or None
+
+
+class _Copy:
+    """Deletes the copy of one resource: by the handler of its type, then by its check until that returns something
+    true. A copy that the service does not know is deleted."""
+
+    def __init__(self, saved: _Saved) -> None:
+        self.name = saved.name
+        self.reason: str | None = None              # why it is not deleted
+        self.timeout = saved.stack.timeout_secs()
+        self._saved = saved
+        self._handle: object = NO_HANDLE
+        self._has_ended = False
+
+    def is_over(self) -> bool:
+        if not self._has_ended:
+            try:
+                self._has_ended = self._is_deleted()
+            except (exception.PollDelay, exception.DatabaseUnavailable) as later:
+                LOG.debug('The copy of %s in stack %s is not deleted yet: %s', self.name, self._saved.stack.id, later)
+            except Exception as error:
+                self._has_ended = True
+                defects.log(LOG, error, 'The copy of %s in stack %s could not be deleted', self.name,
+                            self._saved.stack.id)
+                if http.status_of(error) != NOT_FOUND and not defects.is_defect(error):     # of which no retry helps
+                    self.reason = defects.text(error)
+        return self._has_ended
+
+    def _is_deleted(self) -> bool:
+        if self._handle is NO_HANDLE:
+            self._handle = self._saved.handler(self._saved.entry)
+        check = getattr(self._saved.resource, 'check_delete_snapshot_complete', None)
+        return check is None or bool(check(self._handle))
+
+    def give_up(self, reason: str) -> None:
+        self._has_ended, self.reason = True, reason
+
+
+def _restored(saved: _Saved) -> ResourceDefinition:
+    try:
+        changed = saved.handler(saved.definition, saved.entry)
+        if not isinstance(changed, ResourceDefinition):
+            raise TypeError(f'handle_restore has returned {type(changed).__name__}, expected a ResourceDefinition')
+        return changed
+    except exception.DatabaseUnavailable:
+        raise
+    except Exception as error:
+        defects.log(LOG, error, 'The copy of %s in stack %s cannot be restored', saved.name, saved.stack.id)
+        raise exception.StackValidationFailed(
+            error='Restore error', path=['resources', saved.name], message=defects.text(error)) from error
+
+
+def _changed(written: object, before: ResourceDefinition,
+             after: ResourceDefinition) -> dict[str, object]:
+    """Return the properties of a template with what differs between two definitions made of them. A value that is not
+    known before the restore stays as it is written."""
+    old, new = before['Properties'], after['Properties']
+    given = written if isinstance(written, Mapping) else {}
+    kept = {name: value for name, value in given.items() if name not in old or name in new}
+    return {**kept, **{name: value for name, value in new.items()
+                       if is_known(value) and (name not in old or old[name] != value)}}
