@@ -19,7 +19,7 @@ from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
-from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import NO_HANDLE, UNSURE, Action, ResourceState, Status
 from heatlite.planning.waiting import Wait
 
 LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
@@ -112,7 +112,7 @@ _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
     resource.c.requires != '{}', resource.c.status != Status.COMPLETE.value,
     resource.c.action.in_([Action.INIT.value, Action.DELETE.value]), resource.c.replaces.is_not(None),
-    resource.c.replaced_by.is_not(None), resource.c.fingerprint.in_(['', DIRTY]),
+    resource.c.replaced_by.is_not(None), resource.c.fingerprint.in_(['', *sorted(UNSURE)]),
     resource.c.type.in_(sa.bindparam('types', expanding=True))))
 _NAME = sa.bindparam('name', type_=resource.c.name.type)
 _BY_NAME = sa.select(*_DETAILED).where(_OF_STACK, resource.c.name == _NAME).order_by(resource.c.id)

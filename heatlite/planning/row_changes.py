@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from heatlite.planning import text
-from heatlite.planning.states import APPLYING, DIRTY, NO_HANDLE, NO_REQUIREMENTS, Action, ResourceState, Status
+from heatlite.planning import steps, text
+from heatlite.planning.states import (
+    APPLYING,
+    DIRTY,
+    NO_HANDLE,
+    NO_REQUIREMENTS,
+    UNHEALTHY_BEFORE,
+    Action,
+    ResourceState,
+    Status,
+)
 
 # --- an action ----------------------------------------------------------------------------------------------
 
@@ -26,7 +35,7 @@ def begun(row: ResourceState, action: Action, template_id: str, now: datetime, *
         requires={**row.requires, **requires} if requires else row.requires,
         template_id=template_id if action in APPLYING else row.template_id,
         type=resource_type or row.type,
-        fingerprint=DIRTY if action is Action.UPDATE else row.fingerprint,
+        fingerprint=DIRTY if action is Action.UPDATE else steps.fingerprint_during(action, row),
         updated_at=row.updated_at if action is Action.CREATE else now)
 
 
@@ -41,10 +50,11 @@ def completed(row: ResourceState, *, unsupported: bool, requires: Mapping[str, i
 
     `unsupported`: its type does not have this action; `requires`: what the resource requires now, None: as before;
     `fingerprint`: of the definition that was applied, '': as before."""
+    finds_well = row.action is Action.CHECK and not unsupported and row.fingerprint == UNHEALTHY_BEFORE
     return row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                         reason=text.check_unsupported(row.type) if unsupported else text.CHANGED,
                         requires=row.requires if requires is None else requires,
-                        fingerprint=fingerprint or row.fingerprint)
+                        fingerprint=fingerprint or ('' if finds_well else row.fingerprint))
 
 
 def failed(row: ResourceState, reason: str, action: Action | None = None) -> ResourceState:

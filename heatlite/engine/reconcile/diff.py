@@ -20,8 +20,8 @@ from heatlite.planning import drift, text
 from heatlite.planning.decide import Verdict
 from heatlite.planning.plan import NOT_READ
 from heatlite.planning.replacement import MARKED, Reason, ReplacementCause
-from heatlite.planning.states import DIRTY, Action, ResourceState, Status
-from heatlite.planning.steps import ON_EXISTING
+from heatlite.planning.states import FAILED_BEFORE, UNSURE, Action, ResourceState, Status
+from heatlite.planning.steps import ON_EXISTING, as_it_failed
 
 LOG = logging.getLogger(__name__)
 UPDATE, REPLACE = 'update', 'replace'
@@ -75,8 +75,10 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
         return Verdict(changed=False), None
     if _was_never_made(row):
         return Verdict(changed=True, replace=plain, cause=ReplacementCause(Reason.FAILED, row.reason)), None
+    row = as_it_failed(row)
+    resource.take_state(row)
     comparison = resource.compare(definition)
-    is_unsure = row.fingerprint == DIRTY and resource.resource_id is not None
+    is_unsure = row.fingerprint in UNSURE and resource.resource_id is not None
     converges = (observe or leased.row.converge) and leased.definition.environment.drift_policy(
         resource.name, resource.type()) != IGNORE
     if converges or is_unsure:                  # the state after an interrupted update is not stored
@@ -102,8 +104,8 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
 def _was_never_made(row: ResourceState) -> bool:
     """Whether an action on what exists was interrupted, or had nothing to do, at a resource whose creation had failed
     before there was an object."""
-    return (row.action in ON_EXISTING and row.status is not Status.FAILED and not row.fingerprint
-            and row.physical_id is None)
+    return (row.action in ON_EXISTING and row.status is not Status.FAILED
+            and row.fingerprint in ('', FAILED_BEFORE) and row.physical_id is None)
 
 
 def _of_type(row: ResourceState, definition: ResourceDefinition) -> ReplacementCause:

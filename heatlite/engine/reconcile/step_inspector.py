@@ -28,7 +28,7 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import DIRTY, MAKING, Action, ResourceState
+from heatlite.planning.states import MAKING, UNSURE, Action, ResourceState
 from heatlite.planning.steps import Step
 
 UNCHANGED = Verdict(changed=False)
@@ -63,11 +63,11 @@ class StepInspector:
         """
         wanted = self._leased.definition.resources[step.name]
         try:
-            if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
-                    or not self._is_settled(row, wanted.type) or self.objects.kind_of(row).sends_files):
+            if (wanted.needs or wanted.is_external or not self._is_settled(row, wanted.type)
+                    or self.objects.kind_of(row).sends_files):
                 return False
             if step.name in self._leased.definition.as_applied.same:
-                return row.fingerprint not in ('', DIRTY)
+                return bool(row.fingerprint) and row.fingerprint not in UNSURE
             return row.fingerprint == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it
             return False

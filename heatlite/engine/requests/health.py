@@ -23,8 +23,8 @@ from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.stored_stacks import visible
 from heatlite.planning.replacement import Reason, ReplacementCause
-from heatlite.planning.states import Action, ResourceState, Status
-from heatlite.planning.steps import current_rows_of
+from heatlite.planning.states import UNHEALTHY_BEFORE, Action, ResourceState, Status
+from heatlite.planning.steps import as_it_failed, current_rows_of
 from heatlite.rpc import messages
 
 REASON = 'state changed by resource_mark_unhealthy api'
@@ -73,6 +73,8 @@ class Health:
             if marked is None:
                 return lambda: None, None
             owner = leases.start_over(tx, row.id)
+            if marked.fingerprint == UNHEALTHY_BEFORE:
+                resources.set_fingerprint(tx, row.id, marked.id, '')
             resources.set_state(tx, row.id, marked, ReplacementCause(
                 Reason.UNHEALTHY, marked.reason, context.username, isotime(self._runtime.now()))
                 if message.unhealthy else None)
@@ -105,7 +107,7 @@ class Health:
                 return None
             status = Status.FAILED
         else:
-            if row.state != (Action.CHECK, Status.FAILED):
+            if as_it_failed(row).state != (Action.CHECK, Status.FAILED):
                 return None
             status = Status.COMPLETE
         return row._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,

@@ -14,7 +14,7 @@ from heatlite.engine.reconcile.stored_resource_cache import Read
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.refactoring import Arranged, with_requirements
-from heatlite.planning.states import DIRTY, Action, ResourceState
+from heatlite.planning.states import UNSURE, Action, ResourceState
 
 
 class StoredRows:
@@ -146,7 +146,7 @@ def _as_depending(tx: Connection, definition: StackDefinition,
         after = before if resource is None else _depending(before, sorted(resource.parsed.depends_on))
         if after != before:
             changed[each.row.id] = after
-            if each.row.fingerprint not in ('', DIRTY):
+            if each.row.fingerprint and each.row.fingerprint not in UNSURE:
                 sign = fingerprint({**(after or {}), 'type': each.row.type, 'properties': known['properties']})
                 each = replace(each, row=each.row._replace(fingerprint=sign))
         arranged_rows.append(each)
