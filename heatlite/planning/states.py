@@ -51,6 +51,7 @@ NO_REQUIREMENTS: Mapping[str, int] = {}
 DIRTY = '~'                             # as a fingerprint: an update was begun and has not completed
 FAILED_BEFORE = '~failed'               # ... it had failed when an action on what exists began, such as SNAPSHOT
 UNHEALTHY_BEFORE = '~unhealthy'         # ... it was unhealthy then
+SUSPENDED = '^'                         # before a fingerprint: it was suspended when a check or a snapshot began
 UNSURE = frozenset({DIRTY, FAILED_BEFORE, UNHEALTHY_BEFORE})    # no fingerprints of definitions
 
 

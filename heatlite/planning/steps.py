@@ -16,6 +16,7 @@ from heatlite.planning import graph, text
 from heatlite.planning.states import (
     APPLYING,
     FAILED_BEFORE,
+    SUSPENDED,
     UNHEALTHY_BEFORE,
     Action,
     ResourceState,
@@ -150,8 +151,9 @@ def refuses(row: ResourceState, action: Action) -> str | None:
         fits = row.action is not Action.DELETE and (
             row.status is Status.COMPLETE or row.action is Action.SUSPEND)
     elif action is Action.RESUME:
-        fits = row.state in ((Action.SUSPEND, Status.COMPLETE), (Action.RESUME, Status.COMPLETE),
-                             (Action.RESUME, Status.FAILED), (Action.RESUME, Status.IN_PROGRESS))
+        fits = row.fingerprint.startswith(SUSPENDED) or row.state in (
+            (Action.SUSPEND, Status.COMPLETE), (Action.RESUME, Status.COMPLETE), (Action.RESUME, Status.FAILED),
+            (Action.RESUME, Status.IN_PROGRESS))
     else:
         fits = True
     return None if fits else text.invalid_state(row.state, action)
@@ -159,7 +161,12 @@ def refuses(row: ResourceState, action: Action) -> str | None:
 
 def fingerprint_during(action: Action, row: ResourceState) -> str:
     """Return the fingerprint of `row` from the begin of `action` on. An action on what exists ends with another state:
-    the fingerprint says from then on that the resource had failed, so that the next update knows it."""
+    the fingerprint says from then on that the resource had failed, so that the next update knows it, or that it is
+    suspended, so that it can be resumed."""
+    if action in (Action.CHECK, Action.SNAPSHOT) and row.state == (Action.SUSPEND, Status.COMPLETE):
+        return SUSPENDED + row.fingerprint
+    if action in (Action.SUSPEND, Action.RESUME) and row.fingerprint.startswith(SUSPENDED):
+        return row.fingerprint.removeprefix(SUSPENDED)
     if action in ON_EXISTING and row.failed:
         if row.action is Action.CHECK:
             return UNHEALTHY_BEFORE

@@ -25,7 +25,8 @@ LEFT = {                                # in the column `request` by the action 
     'adopt': {'a': {'resource_id': 'obj-0'}, 'elsewhere': {'resource_id': 'obj-00'}}, 'facade': {'metadata': {}},
     'inputs': 'digest', 'tolerance': 1, 'waiting': {'a': True}, 'undoing': True, 'snapshot': 'none', 'restore': 'none',
     'abandon': True, 'taken_over': 'mark'}
-OF_REQUEST = {*request_ids.NAMES, request_ids.PLAN, request_ids.TRACE}
+OF_REQUEST = {*request_ids.NAMES, request_ids.PLAN, request_ids.TRACE,
+              request_keys.SUSPENDED}                   # see test_suspended
 
 
 def thing(value='x', **more):
@@ -62,7 +63,7 @@ USERS = {                               # request -> (what it begins, what that 
     'resume': (Action.RESUME, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING),
     'check': (Action.CHECK, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING),
     'snapshot': (Action.SNAPSHOT, set(), dict.fromkeys(IN_PROGRESS, ActionInProgress)),
-    'restore': (Action.RESTORE, {'adopt', 'facade', 'restore'}, NOT_WHILE_DELETING),
+    'restore': (Action.RESTORE, {'adopt', 'facade', 'restore'}, {**NOT_WHILE_DELETING, Action.SUSPEND: NotSupported}),
     'delete': (Action.DELETE, {'facade'}, EVERY),
     'forced delete': (Action.DELETE, {'facade'}, EVERY),
     'abandon': (Action.DELETE, {'facade', 'abandon'}, EVERY),
@@ -120,7 +121,7 @@ class StoredRow:
 
 
 def test_every_key_is_in_the_table():
-    assert set(LEFT) == set(request_keys.LASTING)
+    assert {*LEFT, request_keys.SUSPENDED} == set(request_keys.LASTING)
 
 
 # --- requests of parents -------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ TOLERANCE = 'tolerance'             # of a nested stack: number of members that 
 WAITING = 'waiting'                 # of a nested stack: {name: true} of members of a group whose batch comes later
 UNDOING = 'undoing'                 # of a nested stack: it follows a rollback
 SNAPSHOT = 'snapshot'               # of a snapshot: its id; of what takes its place: that of one that was being made
+SUSPENDED = 'suspended'             # of a check or snapshot: the stack was suspended, and still is
 RESTORE = 'restore'                 # of a restore: the id of the snapshot
 ABANDON = 'abandon'                 # of a delete: the objects of the resources stay
 TAKEN_OVER = 'taken_over'           # of the root of a tree that was taken over: the mark of the tree in Heat
@@ -36,6 +37,7 @@ LASTING: Mapping[str, frozenset[Action]] = {        # key -> the requests that i
     WAITING: NEVER,
     UNDOING: NEVER,
     SNAPSHOT: ALWAYS - {Action.SNAPSHOT},           # until it has ended, see `lasting`
+    SUSPENDED: frozenset({Action.CHECK, Action.SNAPSHOT}),      # which begin with it, see `lasting`
     RESTORE: NEVER,
     ABANDON: NEVER,                                 # a plain delete that follows deletes what is left
     TAKEN_OVER: KEEPS_DEFINITION - {Action.SNAPSHOT},   # else another take-over would remove what was made here
@@ -50,12 +52,20 @@ def lasting(row: StoredStack, action: Action, names: Collection[str] | None = No
     kept = {key: value for key, value in (row.request or {}).items() if action in LASTING.get(key, NEVER)}
     if row.status == Status.COMPLETE:
         kept.pop(SNAPSHOT, None)
+    if is_suspended(row) and action in LASTING[SUSPENDED]:
+        kept[SUSPENDED] = True
     if ADOPT in kept:
         given = kept.pop(ADOPT)
         is_over = row.action == Action.ROLLBACK or (row.status == Status.COMPLETE and row.action in DEFINING)
         if isinstance(given, Mapping) and not is_over:
             kept[ADOPT] = {name: entry for name, entry in given.items() if names is None or name in names}
     return kept
+
+
+def is_suspended(row: StoredStack) -> bool:
+    """Whether a stack was suspended and not resumed since. A check or a snapshot does not resume it."""
+    return row.action == Action.SUSPEND or (
+        row.action in LASTING[SUSPENDED] and SUSPENDED in (row.request or {}))
 
 
 def of_definition(row: StoredStack) -> dict[str, object]:

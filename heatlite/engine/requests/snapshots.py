@@ -24,7 +24,7 @@ from heatlite.engine.requests import guard_checks, ownership, validation
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.snapshot_copies import CopyDeletion, SnapshotCopies
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_updatable, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -188,6 +188,7 @@ def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack
     if snapshot.data is None or not snapshots.is_complete(tx, snapshot.id):
         raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
     check_not_deleting(row, Action.RESTORE)
+    check_updatable(row)
     ownership.check_former(tx, row, context)
     _check_places(tx, row, snapshot.data)
     return _template(snapshot.data)

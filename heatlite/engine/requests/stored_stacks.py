@@ -11,7 +11,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile import loading, request_keys
 from heatlite.engine.requests import validation
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
@@ -67,9 +67,14 @@ def check_idle(row: stacks.StoredStack) -> None:
 
 def check_updatable(row: stacks.StoredStack) -> None:
     """Raise NotSupported for a stack that is suspended or being deleted."""
-    if row.action == Action.SUSPEND:
-        raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
+    check_not_suspended(row)
     check_not_deleting(row, Action.UPDATE)
+
+
+def check_not_suspended(row: stacks.StoredStack) -> None:
+    """Raise NotSupported for a stack that is suspended: neither an update nor a restore changes it."""
+    if request_keys.is_suspended(row):
+        raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
 
 
 def check_ready(row: stacks.StoredStack) -> None:
