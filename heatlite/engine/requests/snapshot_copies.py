@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.common import defects, exception
 from heatlite.common.i18n import _
@@ -17,6 +16,7 @@ from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.reconcile.step_context import definition_of
 from heatlite.engine.resource import Resource
+from heatlite.engine.resource_keeping import Exported
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.stored_resource import NULL_WRITER, StoredResource
 from heatlite.engine.types.registry import TypeRegistry
@@ -26,12 +26,21 @@ from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 LOG = logging.getLogger(__name__)
 
-Entries = Mapping[str, Mapping[str, Any]]
-"""Resource -> its entry in the document of a snapshot."""
-
 INTERVAL = 1.0                          # seconds between two checks whether copies are deleted
 MOST_NAMED = 5                          # resources in the reason of a failed deletion
 NOT_FOUND = 404
+
+
+class Entry(Exported):
+    """The entry of a resource in the document of a snapshot. `type`, `action` and `status`: as the row had them."""
+
+    type: str
+    action: str
+    status: str
+
+
+Entries = Mapping[str, Entry]
+"""By the names of the resources. Those of nested stacks are documents, with the key `resources`."""
 
 
 class SnapshotCopies:
@@ -47,7 +56,7 @@ class SnapshotCopies:
         self._registry = registry
         self._reader = reader
 
-    def restored(self, stack_id: str, definition: StackDefinition, saved: Entries) -> Mapping[str, Any]:
+    def restored(self, stack_id: str, definition: StackDefinition, saved: Entries) -> Mapping[str, object]:
         """Return the template of a snapshot's definition with the properties that types change by `handle_restore`.
         Functions in other properties stay. Raises EntityNotFound, and StackValidationFailed for an error of a type."""
         snippets, key = dict(definition.snippets), definition.keys.properties
@@ -82,7 +91,7 @@ class SnapshotCopies:
             yield _Saved(name, entry, made, resource, getattr(resource, handler), objects.facade)
 
     def _former(self, objects: ResourceObjects, definition: StackDefinition, made: ResourceDefinition,
-                entry: Mapping[str, Any]) -> Resource:
+                entry: Entry) -> Resource:
         """Return the object of a resource that the stack no longer has."""
         state = ResourceState(0, made.name, self._runtime.uuid(), entry['type'], Action(entry['action']),
                               Status(entry['status']), physical_id=entry['resource_id'])
@@ -96,7 +105,7 @@ class _Saved:
     """A resource of a snapshot. `definition`: of that time; `stack`: a resource has only a weak reference to it."""
 
     name: str
-    entry: Mapping[str, Any]
+    entry: Entry
     definition: ResourceDefinition
     resource: Resource
     handler: Callable[..., object]

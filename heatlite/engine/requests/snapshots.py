@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -130,7 +129,7 @@ class Snapshots:
         if not saved:
             return None
         try:
-            definition = self._stored_stacks.definition(row, _template(snapshot.data or {}))
+            definition = self._stored_stacks.definition(row, _template(snapshot))
             return self._copies.delete(row.id, definition, saved)
         except exception.DatabaseUnavailable:
             raise                                   # the snapshot is deleted later, with what belongs to it
@@ -191,11 +190,11 @@ def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack
     check_updatable(row)
     ownership.check_former(tx, row, context)
     _check_places(tx, row, snapshot.data)
-    return _template(snapshot.data)
+    return _template(snapshot)
 
 
-def _template(data: Mapping[str, Any]) -> templates.StoredTemplate:
-    """Return the template in an export."""
+def _template(snapshot: snapshots.Snapshot) -> templates.StoredTemplate:
+    data = snapshot.data or {}
     return templates.StoredTemplate('', data['template'], data['environment'], Files.of(data.get('files') or {}))
 
 
