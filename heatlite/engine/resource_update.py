@@ -12,6 +12,7 @@ from heatlite.engine.resource_reading import Reading
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import sources
 from heatlite.planning import drift
+from heatlite.planning.states import DIRTY
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,13 @@ class Comparison:
 @dataclass(frozen=True)
 class Observed:
     """What the service says of an object. `values`: the properties that it tells; `is_gone`: there is no object;
-    `is_read`: the service was asked, which not every type does."""
+    `is_read`: the service was asked, which not every type does; `is_uncertain`: an action on the object failed or was
+    interrupted, so it is created again (`repaired_in_place`)."""
 
     values: Mapping[str, object] = field(default_factory=dict)
     is_gone: bool = False
     is_read: bool = True
+    is_uncertain: bool = False
 
 
 class Updates(Reading):
@@ -73,7 +76,31 @@ class Updates(Reading):
         """Update in place. This default raises UpdateReplace if a property changed."""
         if prop_diff:
             raise exception.UpdateReplace(self.name)
+        if self.is_uncertain:
+            getattr(self, 'handle_create')()        # noqa: B009 - types need not have one
         return None
+
+    # --- the same object again ----------------------------------------------------------------------------
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether `handle_update` must create the object again, as it is not known what there is of it. Only for types
+        that are `repaired_in_place`."""
+        return self.observed is not None and self.observed.is_uncertain
+
+    def is_taken_over(self) -> bool:
+        """Whether the resource that has taken the place of this one has the same object, which must not be deleted.
+
+        Only rows of a replacement, or of one that was rolled back, have another in their place."""
+        if self.resource_id is None or (self.replaced_by is None and self.replaces is None):
+            return False
+        present = self.stack.get(self.name)
+        return (present is not None and present.id not in (None, self.id) and present.type() == self.type()
+                and present.resource_id == self.resource_id)
+
+    def _is_repaired(self, is_failed: bool) -> bool:
+        is_begun = self._record is not None and self._record.state.fingerprint == DIRTY
+        return self.repaired_in_place and self.resource_id is not None and (is_failed or is_begun)
 
     # --- called by the engine, in this order --------------------------------------------------------------
 
@@ -93,7 +120,10 @@ class Updates(Reading):
                       prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Whether the definitions differ. Raises UpdateReplace if a replacement is required in any case."""
         has_import = self.action == self.ADOPT and self.resource_id is not None
-        if self.status == self.FAILED and not has_import:       # nothing was done to the object
+        is_failed = self.status == self.FAILED and not has_import       # else nothing was done to the object
+        if self._is_repaired(is_failed):
+            self.observed = replace(self.observed or Observed(is_read=False), is_uncertain=True)
+        elif is_failed:
             checked_bad = self.action == self.CHECK and self.always_replace_on_check_failed
             if checked_bad or self.needs_replace_failed():
                 raise exception.UpdateReplace(str(self))
@@ -103,7 +133,7 @@ class Updates(Reading):
             raise exception.UpdateReplace(str(self))
         if self.needs_replace(after_props):
             raise exception.UpdateReplace(str(self))
-        if before != after.freeze():
+        if self.is_uncertain or before != after.freeze():
             return True
         try:
             return bool(before_props != after_props)

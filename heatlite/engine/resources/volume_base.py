@@ -10,7 +10,9 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import PropertyDiff, Values
 from heatlite.engine.resources import existing
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 BUSY_CREATING = ('creating', 'restoring-backup', 'downloading')
 UNDER_WAY = frozenset({*BUSY_CREATING, 'deleting', 'uploading', 'backing-up', 'extending', 'retyping', 'attaching',
@@ -39,6 +41,15 @@ class Detachment(TypedDict):
     attachment: str
     called: bool
     freed: bool
+
+
+class Reattachment(TypedDict, total=False):
+    """An attachment becomes another one: what an update returns."""
+
+    detach: Required[Detachment]
+    attach: Required[Attachment]
+    detached: bool
+    attached: bool
 
 
 class BaseVolume(resource.Resource):
@@ -186,16 +197,16 @@ class BaseVolumeAttachment(resource.Resource):
     """Subclasses name their properties: INSTANCE_ID, VOLUME_ID, DEVICE."""
 
     default_client_name = 'cinder'
+    repaired_in_place = True                # a server has a volume at most once
 
     def handle_create(self) -> Attachment:
-        progress = self._attachment()
+        progress = self._attachment(self.properties)
         self._attach(progress)
         return progress
 
-    def _attachment(self) -> Attachment:
-        return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
-                'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
-                'device': self.properties[self.DEVICE]}             # type: ignore[attr-defined]
+    def _attachment(self, given: Values) -> Attachment:
+        return {'server': given[self.INSTANCE_ID], 'volume': given[self.VOLUME_ID],     # type: ignore[attr-defined]
+                'device': given[self.DEVICE]}                                           # type: ignore[attr-defined]
 
     def _attach(self, progress: Attachment) -> bool:
         """Whether the request is in; a conflict means: once more, later."""
@@ -224,10 +235,37 @@ class BaseVolumeAttachment(resource.Resource):
 
     def check_create_complete(self, progress: Attachment | None) -> bool:
         """Without `progress`: found after a crash."""
-        progress = progress or self._attachment()
+        progress = progress or self._attachment(self.properties)
         if self.resource_id is None and not self._attach(progress):
             return False
         return bool(self.client_plugin().check_attach_volume_complete(progress['volume']))
+
+    # --- update ----------------------------------------------------------------------------------------
+
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: PropertyDiff) -> Reattachment | None:
+        """Out of the one, into the other. Only another device name: nothing to do but that, too."""
+        if not prop_diff and not self.is_uncertain:
+            return None
+        after = {**self.properties, **prop_diff}
+        return {'detach': self._detachment(), 'attach': self._attachment(after)}
+
+    def check_update_complete(self, progress: Reattachment | None) -> bool:
+        if progress is None:
+            return True
+        if not progress.get('detached'):
+            if not self._is_detached(progress['detach']):
+                return False
+            progress['detached'] = True
+            return False                        # stored before the next request: from then on, what is found is new
+        if not progress.get('attached'):
+            wanted = progress['attach']
+            made = self._found(wanted['server'], wanted['volume'])      # asked for before a crash
+            if made is not None:
+                self.resource_id_set(made)
+            progress['attached'] = made is not None or self._attach(wanted)
+            return False
+        return bool(self.client_plugin().check_attach_volume_complete(progress['attach']['volume']))
 
     # --- detaching ----------------------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from heatlite.engine.clients.os import generic_client
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties, Values
+from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import edges, existing_objects, hooks, names, plans, rules, service, waits
@@ -59,6 +60,7 @@ class DescribedResource(resource.Resource):
     rule_facts: ClassVar[tuple[RuleFacts, ...]] = ()     # translation rules of the facts
     made_here = False                       # this very object has begun to create the thing
     _last_known: Properties | None = None
+    _wanted: ResourceDefinition | None = None       # of the update that this object was compared for
 
     # --- create -------------------------------------------------------------------------------------------
 
@@ -228,20 +230,40 @@ class DescribedResource(resource.Resource):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: Mapping[str, object]) -> UpdateCalls | None:
-        if not prop_diff:
+        what = self.description
+        if not prop_diff and not self.is_uncertain:
             return None
         self._forget_progress()             # of whatever was interrupted before
         wanted = json_snippet.properties(self._schemata(), self.context)
         self.translate_properties(wanted)
         before = self.before()
         scope = self.scope(wanted, old=before, changed=prop_diff)
-        calls = plans.update(self.description, scope, prop_diff, self)
-        calls += plans.follow(self.description, scope, wanted, before, self.read, set(prop_diff))
-        if self.description.retry.get('update'):
-            return {'calls': [call.stored() for call in calls]}
-        for call in calls:
+        calls = plans.update(what, scope, prop_diff, self) if prop_diff else []
+        if self.is_uncertain and what.create is not None:
+            with self._having(wanted):
+                calls.append(plans.create(what, scope, self))
+        calls += plans.follow(what, scope, wanted, before, self.read, set(prop_diff), self.is_uncertain)
+        waits_for_others = bool(what.retry.get('update'))
+        for call in () if waits_for_others else calls:
             self.send(call)
-        return {'calls': []}
+        if what.repaired_in_place and not any(own in what.id for own in MADE_UP):
+            with self._having(wanted):
+                self._set_id(str(self._id_of({})))
+        return {'calls': [call.stored() for call in calls] if waits_for_others else []}
+
+    def _set_id(self, physical_id: str) -> None:
+        if physical_id != self.resource_id:
+            self.resource_id_set(physical_id)
+
+    @contextlib.contextmanager
+    def _having(self, properties: Properties) -> Iterator[None]:
+        """Make `self.properties` the wanted ones within the context, for what a create would do with them."""
+        applied = self.properties
+        self.properties = properties
+        try:
+            yield
+        finally:
+            self.properties = applied
 
     def before(self) -> Values:
         """The properties before an update: what the service says of them, if it was asked, or else what was applied.
@@ -267,6 +289,13 @@ class DescribedResource(resource.Resource):
         self._forget_progress()
         return True
 
+    def compare(self, after: ResourceDefinition) -> Comparison:
+        self._wanted = after
+        return super().compare(after)
+
+    def calc_update_allowed(self, props: Properties) -> set[str]:
+        return super().calc_update_allowed(props) | self.description.updates
+
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
                                      before_props: Properties) -> bool:
         what = self.description
@@ -288,15 +317,30 @@ class DescribedResource(resource.Resource):
 
     def prepare_for_replace(self) -> None:
         """Some names can exist only once: the old thing goes before the new one comes."""
-        if self.description.replace_first and self.resource_id is not None:
+        if self.resource_id is not None and self._goes_first():
             self._take_away()
             self.resource_id_set(None)
+
+    def _goes_first(self) -> bool:
+        names = self.description.replace_first
+        if isinstance(names, bool):
+            return names
+        before = self.last_known()
+        if all(before.get(name) is None for name in names):
+            return False
+        if self._wanted is None or self._wanted.resource_type != self.type():
+            return self._wanted is None
+        after = self._wanted.properties(self._schemata(), self.context)
+        self.translate_properties(after, ignore_resolve_error=True)
+        return all(before.get(name) == after[name] for name in names)
 
     # --- delete -------------------------------------------------------------------------------------------
 
     def handle_delete(self) -> DeleteCalls | None:
         what = self.description
         if self.resource_id is None or not (what.delete or what.delete_follow or what.before_delete):
+            return None
+        if self.is_taken_over():
             return None
         return {'sent': False}
 

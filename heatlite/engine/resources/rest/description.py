@@ -42,7 +42,7 @@ WORDS = frozenset({
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
     'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'busy_says', 'properties', 'extension',
     'name_limit', 'mark', 'support', 'removed', 'not_reset', 'replaces',
-    'folded'})
+    'folded', 'updates'})
 SOURCES = frozenset({'field', 'call', 'value', 'data', 'hook'})     # of attributes
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
@@ -97,6 +97,7 @@ class TypeDescription:
     removed: Mapping[str, builtins.object] = field(default_factory=dict)    # property -> what it is then set to
     not_reset: frozenset[str] = frozenset()     # properties that stay as they are when they are removed
     replaces: frozenset[str] = frozenset()      # properties whose change replaces although the facts say otherwise
+    updates: frozenset[str] = frozenset()       # properties that change in place although the facts say otherwise
     send: str | list[list[str]] = 'changed'
     find: Mapping[str, str | Find] = field(default_factory=dict)
     folded: frozenset[str] = frozenset()        # texts that the service stores in small letters
@@ -121,7 +122,7 @@ class TypeDescription:
     microversions: Mapping[str, str] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
-    replace_first: bool = False
+    replace_first: bool | tuple[str, ...] = False       # or: only if none of these properties changes
     name_limit: int | None = None
     properties: Mapping[str, builtins.object] | None = None     # facts of a type of the operator's own
     extension: str | None = None
@@ -133,6 +134,11 @@ class TypeDescription:
         """Names of places in the paths of the object: `id`, and properties that say what it is a part of."""
         return frozenset(place for call in (self.show, self.delete, *self.update) if call is not None
                          for place in places(call.path))
+
+    @functools.cached_property
+    def repaired_in_place(self) -> bool:
+        """Whether creating the object again changes nothing: then one that failed is not replaced."""
+        return self.existing == 'again' and '{' in self.id
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -289,6 +295,14 @@ def _attributes(written: object) -> Attributes:
     return _map(written)
 
 
+def _replace_first(written: object) -> bool | tuple[str, ...]:
+    if isinstance(written, bool):
+        return written
+    if not isinstance(written, list) or not written:
+        raise ValueError(f'true or a list of properties is wanted, not {written!r}')
+    return tuple(_text(name) for name in written)
+
+
 def _rules(written: Iterable[CheckWords]) -> tuple[CheckWords, ...]:
     for rule in written:
         unknown = sorted(set(rule) - rules.KEYS)
@@ -328,8 +342,8 @@ _BUILD: dict[str, Any] = {word: build for build, words in {
     _text: 'about path key answer_key plural id client service service_type extension mark microversion',
     _map: 'patch constants find fold live removed keep microversions healthy keep_failed properties support',
     calls.templates: 'then finish suspend resume',
-    frozenset: 'ignore busy_says not_reset replaces folded', tuple: 'after', int: 'name_limit',
-    bool: 'replace_first', _as_it_is: 'send existing',
+    frozenset: 'ignore busy_says not_reset replaces updates folded', tuple: 'after', int: 'name_limit',
+    _replace_first: 'replace_first', _as_it_is: 'send existing',
     _before_delete: 'before_delete', _hooks: 'hooks', _follow: 'follow', _rules: 'check', _retry: 'retry',
     _attributes: 'attributes', waits.waits: 'wait', waits.gone: 'gone',
 }.items() for word in words.split()}

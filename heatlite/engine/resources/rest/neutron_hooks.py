@@ -190,7 +190,7 @@ def interface_id(resource: DescribedResource, found: object) -> str:
 def one_route_more(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
     """A route that is there is refused, unless it has come since this resource began to be created."""
     routes, ours = _routes(resource)
-    found = [str(ours)] if ours in routes else []
+    found = [str(ours)] if ours in routes and resource.resource_id is None else []
     existing.snapshot_candidates(resource, lambda: found)
     if found and existing.find_created(resource, {str(ours): ours}, lambda route: True) is None:
         raise exception.Error(_('Route duplicates an existing route.'))

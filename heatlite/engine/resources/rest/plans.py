@@ -128,18 +128,19 @@ def wrapped(what: TypeDescription, body: object) -> object:
 
 def follow(what: TypeDescription, scope: TemplatingScope, wanted: Mapping[str, object],
            before: Mapping[str, object] | None,
-           read: Read, names: set[str] | None = None) -> list[DescribedCall]:
-    """Calls for the sub-collections of `names` (default: all). `before` None: the thing was just made."""
+           read: Read, names: set[str] | None = None, again: bool = False) -> list[DescribedCall]:
+    """Calls for the sub-collections of `names` (default: all). `before` None: the thing was just made. `again`: all of
+    them, whatever has changed."""
     calls: list[DescribedCall] = []
     for each in what.follow:
         if before is None:
-            chosen, again = not each.in_create, False
+            chosen, anew = not each.in_create, False
         else:
-            again = bool(names and set(each.depends) & names)
-            chosen = again or names is None or each.property in names
+            anew = bool(names and set(each.depends) & names)
+            chosen = anew or again or names is None or each.property in names
         if chosen:
             calls += each.calls(scope, _inner(what, each.property, wanted),
-                                None if before is None else _inner(what, each.property, before), read, again)
+                                None if before is None else _inner(what, each.property, before), read, anew, again)
     return [versioned(what, call, scope.properties) for call in calls]
 
 

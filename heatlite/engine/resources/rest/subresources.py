@@ -40,8 +40,9 @@ class Follow:
     null_removed: bool = False              # of a map: keys that are gone are set to null
 
     def calls(self, scope: TemplatingScope, wanted: object, before: object, read: Callable[[DescribedCall], object],
-              replace: bool = False) -> list[DescribedCall]:
-        """`wanted` and `before`: values of the property. `read` asks the service, only if there is a `live`."""
+              replace: bool = False, again: bool = False) -> list[DescribedCall]:
+        """`wanted` and `before`: values of the property. `read` asks the service, only if there is a `live`. `again`:
+        add all items, as it is not known which of them are there."""
         found: list[DescribedCall] = []
         replace = replace or self.replace
         if not wanted and self.default is not None:
@@ -56,7 +57,7 @@ class Follow:
         if self.set and (new or (old and not self.drop)):
             found += first_that_applies(self.set, scope.having(value=self._whole(wanted, before)))
         if self.add:
-            found += self._each(self.add, scope, new if replace else without(new, old))
+            found += self._each(self.add, scope, new if replace or again else without(new, old))
         return found
 
     def _whole(self, wanted: object, before: object) -> object:

@@ -13,8 +13,10 @@ from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
+REMOVED = 'x'                               # any value, in a header that removes
 AT_A_TIME = 100                             # objects deleted between two questions of the engine
 
 
@@ -28,6 +30,30 @@ def container_headers(resource: DescribedResource, call: DescribedCall) -> Descr
     if account:
         resource.client().post_account(account)
     return replace(call, body=None, headers=headers)
+
+
+@hook
+def changed_headers(resource: DescribedResource, calls: list[DescribedCall], changed: Values) -> list[DescribedCall]:
+    """Only what changed, in place: a container that is replaced by one of its name loses its objects."""
+    before = resource.before()
+    access = {name: changed[name] for name in ('X-Container-Read', 'X-Container-Write') if name in changed}
+    headers = {(name if value else name.replace('X-', 'X-Remove-', 1)): value or REMOVED
+               for name, value in access.items()}
+    headers.update(_metadata('Container', before, changed))
+    account = _metadata('Account', before, changed)
+    if account:
+        resource.client().post_account(account)
+    return [replace(call, body=None, headers=headers) for call in calls if headers]
+
+
+def _metadata(kind: str, before: Values, changed: Values) -> dict[str, str]:
+    """Return the headers that change the metadata of the account or of the container."""
+    name = f'X-{kind}-Meta'
+    if name not in changed:
+        return {}
+    old, new = before[name] or {}, changed[name] or {}
+    return {**{f'X-Remove-{kind}-Meta-{key}': REMOVED for key in old if key not in new},
+            **{f'{name}-{key}': str(value) for key, value in new.items() if old.get(key) != value}}
 
 
 @hook

@@ -87,7 +87,7 @@ def class_of(what: TypeDescription, facts: packed.PackedFacts) -> type[described
     """The class of one type: `facts` say what it looks like, `what` how it lives."""
     members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described_resource.__name__,
                'description': what, 'rule_facts': tuple(facts.get('translation_rules', ())),
-               'entity': facts.get('entity') or what.path}
+               'entity': facts.get('entity') or what.path, 'repaired_in_place': what.repaired_in_place}
     if what.name_limit is not None:
         members['physical_resource_name_limit'] = what.name_limit
     members.update(_handlers(what))

@@ -57,7 +57,9 @@ def _names(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator
         'spread': set(what.rules.spread) - {'value_specs'}, 'microversions': set(what.microversions),
         'follow': {name for follow in what.follow for name in (follow.property, *follow.depends)},
         'removed': set(what.removed) - {'description'}, 'not_reset': set(what.not_reset),
-        'replaces': set(what.replaces), 'folded': set(what.folded),
+        'replaces': set(what.replaces), 'updates': set(what.updates),
+        'replace_first': set(what.replace_first) if isinstance(what.replace_first, tuple) else set(),
+        'folded': set(what.folded),
         'keep': {how['when'] for how in what.keep.values() if how.get('when')},
         'send': {name for group in what.send for name in group} if isinstance(what.send, list) else set(),
         'check': {name for rule in what.check for name in _of_rule(rule)},
@@ -110,7 +112,7 @@ def _places(what: TypeDescription, properties: Mapping[str, object]) -> Iterator
 
 
 def _updates(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
-    updatable = {name for name, body in properties.items() if body.get('update_allowed')}
+    updatable = {name for name, body in properties.items() if body.get('update_allowed')} | what.updates
     followed = {follow.property for follow in what.follow} | {name for follow in what.follow for name in follow.depends}
     can_update = bool(what.update or what.follow or 'update' in what.hooks)
     if updatable and not can_update:

@@ -89,6 +89,7 @@ class ElasticIpAssociation(resource.Resource):
     """Associates a floating IP address with an instance, or with one of its interfaces."""
 
     default_client_name = 'nova'
+    repaired_in_place = True
     validates_at_creation = True
     support_status = catalogue.status(ASSOCIATION_TYPE)
     properties_schema = catalogue.properties(ASSOCIATION_TYPE)
@@ -163,7 +164,7 @@ class ElasticIpAssociation(resource.Resource):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: PropertyDiff) -> None:
-        if not prop_diff:
+        if not prop_diff and not self.is_uncertain:
             return
         wanted = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}
         if self.EIP in prop_diff or self.ALLOCATION_ID in prop_diff:

@@ -42,6 +42,7 @@ class VPCGatewayAttachment(resource.Resource):
     properties_schema = catalogue.properties(ATTACHMENT_TYPE)
     attributes_schema = catalogue.attribute_schemata(ATTACHMENT_TYPE)
     idempotent_create = True
+    repaired_in_place = True
 
     PROPERTIES = (VPC_ID, INTERNET_GATEWAY_ID, VPN_GATEWAY_ID) = ('VpcId', 'InternetGatewayId', 'VpnGatewayId')
 

@@ -55,6 +55,7 @@ class SubnetRouteTableAssociation(resource.Resource):
     support_status = catalogue.status(ASSOCIATION_TYPE)
     properties_schema = catalogue.properties(ASSOCIATION_TYPE)
     attributes_schema = catalogue.attribute_schemata(ASSOCIATION_TYPE)
+    repaired_in_place = True
 
     PROPERTIES = (ROUTE_TABLE_ID, SUBNET_ID) = ('RouteTableId', 'SubnetId')
 

@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/cinder.yaml
 from __future__ import annotations
 
 import json
-from typing import Required, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -19,7 +18,6 @@ from heatlite.engine.resources.openstack.cinder.volume_steps import VolumeStep
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.snapshots import Snapshotted
 from heatlite.engine.resources.steps import work_off
-from heatlite.engine.resources.volume_base import Attachment, Detachment
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Cinder::Volume'
@@ -234,15 +232,6 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         return defn.freeze(properties={**kept, self.BACKUP_ID: backup_id})
 
 
-class Reattachment(TypedDict, total=False):
-    """An attachment becomes another one: what an update returns."""
-
-    detach: Required[Detachment]
-    attach: Required[Attachment]
-    detached: bool
-    attached: bool
-
-
 class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     """Attaches a volume to a server."""
 
@@ -251,33 +240,6 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     attributes_schema = catalogue.attribute_schemata(ATTACHMENT_TYPE)
 
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
-
-    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: PropertyDiff) -> Reattachment | None:
-        """Out of the one, into the other. Only another device name: nothing to do but that, too."""
-        if not prop_diff:
-            return None
-        after = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}
-        wanted: Attachment = {
-            'server': after[self.INSTANCE_ID], 'volume': after[self.VOLUME_ID], 'device': after[self.DEVICE]}
-        return {'detach': self._detachment(), 'attach': wanted}
-
-    def check_update_complete(self, progress: Reattachment | None) -> bool:
-        if progress is None:
-            return True
-        if not progress.get('detached'):
-            if not self._is_detached(progress['detach']):
-                return False
-            progress['detached'] = True
-            return False                        # stored before the next request: from then on, what is found is new
-        if not progress.get('attached'):
-            wanted = progress['attach']
-            made = self._found(wanted['server'], wanted['volume'])      # asked for before a crash
-            if made is not None:
-                self.resource_id_set(made)
-            progress['attached'] = made is not None or self._attach(wanted)
-            return False
-        return bool(self.client_plugin().check_attach_volume_complete(progress['attach']['volume']))
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:

@@ -1,0 +1,212 @@
+"""Objects that are settings of others, or can exist only once: an update that makes a resource anew leaves the wanted
+object there, whatever had failed before."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.engine import clients
+from heatlite.rpc import messages
+from tests.simulation.cluster import done
+from tests.simulation.openstack import stack, template
+
+
+def reference(name):
+    return {'get_resource': name}
+
+
+def answer(it, service, path, verb='GET'):
+    """What a service answers that `Stack.request` does not know, or whose headers matter."""
+    with it._calls.unwatched():
+        return clients.of(it.cluster.context).client_plugin(service).adapter().request(path, verb)
+
+
+NET = {'net': ('OS::Neutron::Net', {}),
+       'subnet': ('OS::Neutron::Subnet', {'network': reference('net'), 'cidr': '10.9.0.0/24'}),
+       'router': ('OS::Neutron::Router', {'external_gateway_info': {'network': 'public'}}),
+       'interface': ('OS::Neutron::RouterInterface', {'router': reference('router'), 'subnet': reference('subnet')})}
+PORT = {**NET, 'port': ('OS::Neutron::Port', {'network': reference('net')})}
+SERVER = {**PORT, 'server': ('OS::Nova::Server', {
+    'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'port': reference('port')}]})}
+ROUTE = {'destination': '10.77.0.0/24', 'nexthop': '10.9.0.9'}
+ROLES = [{'role': role, 'project': reference('project')} for role in ('member', 'reader')]
+PEOPLE = {'project': ('OS::Keystone::Project', {}), 'user': ('OS::Keystone::User', {}),
+          'group': ('OS::Keystone::Group', {})}
+VPC = {'vpc': ('AWS::EC2::VPC', {'CidrBlock': '10.0.0.0/16'}),
+       'subnet': ('AWS::EC2::Subnet', {'VpcId': reference('vpc'), 'CidrBlock': '10.0.1.0/24'}),
+       'internet': ('AWS::EC2::InternetGateway', {}),
+       'table': ('AWS::EC2::RouteTable', {'VpcId': reference('vpc')})}
+TYPES = {'type': ('OS::Cinder::VolumeType', {'name': 'fast'})}
+
+
+def quota(kind, service, path, **limits):
+    return ({'it': (kind, {'project': 'PROJECT', **limits})},
+            lambda it: it.request(service, 'GET', path.format(it.cloud.project_id)))
+
+
+def assigned(kind):
+    return ({**PEOPLE, 'it': (f'OS::Keystone::{kind.title()}RoleAssignment', {kind: reference(kind), 'roles': ROLES})},
+            lambda it: sorted(role['name'] for role in answer(
+                it, 'keystone', f'/projects/{it.physical_id("project")}/{kind}s/{it.physical_id(kind)}/roles',
+            ).json()['roles']))
+
+
+def ports_of(it, found):
+    return sorted((port['device_owner'], port['device_id']) for port in it.request('neutron', 'GET', '/ports')['ports']
+                  if any(fixed['ip_address'].startswith(found) for fixed in port['fixed_ips']))
+
+
+def floating(it):
+    return [found['port_id'] for found in it.request('neutron', 'GET', '/floatingips')['floatingips']]
+
+
+def routes(it):
+    return it.request('neutron', 'GET', f'/routers/{it.physical_id("router")}')['router']['routes']
+
+
+def gateways(it):
+    routers = it.request('neutron', 'GET', '/routers')['routers']
+    return sorted(str(router['external_gateway_info']) for router in routers)
+
+
+CASES = {
+    'compute quota': quota('OS::Nova::Quota', 'nova', '/os-quota-sets/{}', cores=77),
+    'volume quota': quota('OS::Cinder::Quota', 'cinder', '/os-quota-sets/{}', volumes=7),
+    'network quota': quota('OS::Neutron::Quota', 'neutron', '/quotas/{}', port=77),
+    'balancer quota': quota('OS::Octavia::Quota', 'octavia', '/lbaas/quotas/{}', pool=7),
+    'queue': ({'it': ('OS::Zaqar::Queue', {'name': 'jobs', 'metadata': {'a': 'b'}})},
+              lambda it: it.request('zaqar', 'GET', '/queues/jobs')),
+    'container': ({'it': ('OS::Swift::Container', {'name': 'backup', 'PurgeOnDelete': True})},
+                  lambda it: it.request('swift', 'HEAD', '/backup')),
+    'roles of a user': assigned('user'),
+    'roles of a group': assigned('group'),
+    'interface': ({name: NET[name] for name in ('net', 'subnet', 'router')} | {'it': NET['interface']},
+                  lambda it: ports_of(it, '10.9.')),
+    'gateway': ({'router': ('OS::Neutron::Router', {}), 'it': (
+        'OS::Neutron::RouterGateway', {'router_id': reference('router'), 'network': 'public'})}, gateways),
+    'route': ({**NET, 'it': ('OS::Neutron::ExtraRoute', {'router_id': reference('router'), **ROUTE})}, routes),
+    'routes': ({**NET, 'it': (
+        'OS::Neutron::ExtraRouteSet', {'router': reference('router'), 'routes': [ROUTE]})}, routes),
+    'floating address': ({**PORT, 'ip': ('OS::Neutron::FloatingIP', {'floating_network': 'public'}), 'it': (
+        'OS::Neutron::FloatingIPAssociation', {'floatingip_id': reference('ip'), 'port_id': reference('port')})},
+        floating),
+    'floating address of a server': ({**SERVER, 'ip': ('OS::Nova::FloatingIP', {'pool': 'public'}), 'it': (
+        'OS::Nova::FloatingIPAssociation', {'floating_ip': reference('ip'), 'server_id': reference('server')})},
+        floating),
+    'elastic address': ({**SERVER, 'ip': ('AWS::EC2::EIP', {}), 'it': (
+        'AWS::EC2::EIPAssociation', {'EIP': reference('ip'), 'InstanceId': reference('server')})}, floating),
+    'gateway of a VPC': ({**VPC, 'it': ('AWS::EC2::VPCGatewayAttachment', {
+        'VpcId': reference('vpc'), 'InternetGatewayId': reference('internet')})}, gateways),
+    'subnet of a VPC': ({**VPC, 'it': ('AWS::EC2::SubnetRouteTableAssociation', {
+        'SubnetId': reference('subnet'), 'RouteTableId': reference('table')})}, lambda it: ports_of(it, '10.0.1.')),
+    'quality of volumes': ({**TYPES, 'specs': ('OS::Cinder::QoSSpecs', {'specs': {'a': 'b'}}), 'it': (
+        'OS::Cinder::QoSAssociation', {'qos_specs': reference('specs'), 'volume_types': [reference('type')]})},
+        lambda it: it.request('cinder', 'GET', f'/qos-specs/{it.physical_id("specs")}/associations')),
+    'encryption': ({**TYPES, 'it': (
+        'OS::Cinder::EncryptedVolumeType', {'volume_type': reference('type'), 'provider': 'luks'})},
+        lambda it: it.request('cinder', 'GET', f'/types/{it.physical_id("type")}/encryption')['provider']),
+    'attachment': ({**SERVER, 'volume': ('OS::Cinder::Volume', {'size': 1}), 'it': (
+        'OS::Cinder::VolumeAttachment', {'instance_uuid': reference('server'), 'volume_id': reference('volume')})},
+        lambda it: it.request('cinder', 'GET', f'/volumes/{it.physical_id("volume")}')['volume']['status']),
+    'key': ({'it': ('OS::Nova::KeyPair', {'name': 'mine', 'save_private_key': True})},
+            lambda it: it.request('nova', 'GET', '/os-keypairs/mine')['keypair']['name']),
+    'region': ({'it': ('OS::Keystone::Region', {'id': 'north'})},
+               lambda it: answer(it, 'keystone', '/regions/north').json()['region']['id']),
+    'trigger': ({'workflow': ('OS::Mistral::Workflow', {
+        'name': 'nightly', 'type': 'direct', 'tasks': [{'name': 'a', 'action': 'std.noop'}]}), 'it': (
+        'OS::Mistral::CronTrigger', {
+            'name': 'nightly', 'pattern': '* * * * *', 'workflow': {'name': reference('workflow')}})},
+        lambda it: it.request('mistral', 'GET', '/cron_triggers/nightly')['name']),
+}
+
+
+def of_project(it, resources):
+    return {name: (kind, {**given, 'project': it.cloud.project_id} if given.get('project') == 'PROJECT' else given)
+            for name, (kind, given) in resources.items()}
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_after_it_was_marked(cloud, name):
+    """The failure that users cause: `resource mark unhealthy`, then an update of the same template."""
+    given, look = CASES[name]
+    with stack(cloud, engines=1) as it:
+        resources = of_project(it, given)
+        it.create(resources)
+        before = look(it)
+        it.cluster.ask(messages.MarkUnhealthy(it.id, 'it', True, 'it may be broken'))
+        it.cluster.update(it.id, template(resources))
+        done(it.cluster, it.id, 'UPDATE')
+        assert look(it) == before
+
+
+def test_roles_after_a_create_that_failed_half_way(cloud):
+    given, look = assigned('user')
+    with stack(cloud, engines=1) as it:
+        it.fault(kind='error', service='identity', method='PUT', path='*/roles/*', status=403, count=1)
+        it.id = it.cluster.create('s', template(given))
+        assert it.cluster.settle(it.id).status == 'FAILED'
+        it.cluster.update(it.id, template(given))
+        done(it.cluster, it.id, 'UPDATE')
+        assert look(it) == ['member', 'reader']
+
+
+def test_a_quota_after_an_update_that_was_refused(cloud):
+    def wanted(it, cores):
+        return template({'it': ('OS::Nova::Quota', {'project': it.cloud.project_id, 'cores': cores})})
+
+    with stack(cloud, engines=1) as it:
+        it.id = it.cluster.create('s', wanted(it, 20))
+        done(it.cluster, it.id, 'CREATE')
+        it.fault(kind='error', service='compute', method='PUT', path='*/os-quota-sets/*', status=400, count=1)
+        it.cluster.update(it.id, wanted(it, 25))
+        assert it.cluster.settle(it.id).status == 'FAILED'
+        it.cluster.update(it.id, wanted(it, 30))
+        done(it.cluster, it.id, 'UPDATE')
+        assert it.request('nova', 'GET', f'/os-quota-sets/{it.cloud.project_id}')['quota_set']['cores'] == 30
+
+
+def test_a_container_keeps_its_objects_when_its_headers_change(cloud):
+    def wanted(**headers):
+        return {'it': ('OS::Swift::Container', {'name': 'backup', 'PurgeOnDelete': True, **headers})}
+
+    with stack(cloud, engines=1) as it:
+        it.create(wanted(**{'X-Container-Read': 'p:*', 'X-Container-Meta': {'owner': 'me', 'old': 'yes'}}))
+        it.request('swift', 'PUT', '/backup/precious', {'a': 'b'})
+        changed = wanted(**{'X-Container-Write': 'p:*', 'X-Container-Meta': {'owner': 'you'}})
+        it.cluster.update(it.id, template(changed))
+        done(it.cluster, it.id, 'UPDATE')
+        headers = answer(it, 'swift', '/backup', 'HEAD').headers
+        assert headers['X-Container-Object-Count'] == '1'
+        assert headers['X-Container-Write'] == 'p:*' and headers['X-Container-Meta-Owner'] == 'you'
+        assert not {'X-Container-Read', 'X-Container-Meta-Old'} & set(headers)
+
+
+@pytest.mark.parametrize('kind, path, service', [
+    ('OS::Swift::Container', '/backup', 'swift'), ('OS::Zaqar::Queue', '/queues/backup', 'zaqar')])
+def test_one_that_was_deleted_by_hand_is_there_again(cloud, kind, path, service):
+    given = {'it': (kind, {'name': 'backup'})}
+    with stack(cloud, engines=1) as it:
+        it.create(given)
+        it.request(service, 'DELETE', path)
+        it.cluster.update(it.id, template(given), converge=True)
+        done(it.cluster, it.id, 'UPDATE')
+        it.request(service, 'HEAD' if service == 'swift' else 'GET', path)
+
+
+def test_another_network_of_a_gateway(cloud):
+    outside = {f'{part}{number}': value for number in (1, 2) for part, value in (
+        ('net', ('OS::Neutron::ProviderNet', {'network_type': 'vxlan', 'router_external': True, 'shared': False})),
+        ('subnet', ('OS::Neutron::Subnet', {'network': reference(f'net{number}'), 'cidr': f'10.{number}.0.0/24'})))}
+
+    def wanted(network):
+        return {**outside, 'router': ('OS::Neutron::Router', {}), 'it': ('OS::Neutron::RouterGateway', {
+            'router_id': reference('router'), 'network': reference(network)})}
+
+    with stack(cloud, engines=1) as it:
+        it.create(wanted('net1'))
+        it.cluster.update(it.id, template(wanted('net2')))
+        done(it.cluster, it.id, 'UPDATE')
+        router, network = it.physical_id('router'), it.physical_id('net2')
+        gateway = it.request('neutron', 'GET', f'/routers/{router}')['router']['external_gateway_info']
+        assert gateway['network_id'] == network
+        assert it.physical_id('it') == f'{router}:{network}'
