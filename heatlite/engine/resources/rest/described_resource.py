@@ -27,6 +27,7 @@ from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import edges, existing_objects, hooks, names, plans, rules, service, waits
+from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
@@ -36,7 +37,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
-PARENTS = 'rest_parents'                    # resource data: property -> id of what its name led to, as JSON
+PARENTS = 'rest_parents'                    # resource data: property -> its value with ids, if it has names, as JSON
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
 
 
@@ -50,6 +51,28 @@ class DeleteCalls(TypedDict):
     sent: bool
 
 
+class Applied(Values):
+    """Properties as applied. `stored`: those whose names need not be looked up again, with ids."""
+
+    def __init__(self, stored: Mapping[str, object], properties: Values) -> None:
+        self._stored = stored
+        self._properties = properties
+
+    def __getitem__(self, name: str) -> object:
+        return self._stored[name] if name in self._stored else self._properties[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._properties)
+
+    def __len__(self) -> int:
+        return len(self._properties)
+
+    @property
+    def unresolved(self) -> set[str]:
+        """Names of properties read so far that still have a name that leads nowhere."""
+        return set(getattr(self._properties, 'unresolved', ())) - set(self._stored)
+
+
 class DescribedResource(resource.Resource):
     """Base of the classes made from descriptions; see `types.class_of`."""
 
@@ -59,7 +82,7 @@ class DescribedResource(resource.Resource):
     reference_before: ClassVar[str | None] = 'resource_name'
     rule_facts: ClassVar[tuple[RuleFacts, ...]] = ()     # translation rules of the facts
     made_here = False                       # this very object has begun to create the thing
-    _last_known: Properties | None = None
+    _last_known: Values | None = None
     _wanted: ResourceDefinition | None = None       # of the update that this object was compared for
 
     # --- create -------------------------------------------------------------------------------------------
@@ -115,17 +138,33 @@ class DescribedResource(resource.Resource):
 
     def _made(self, physical_id: str) -> None:
         existing.forget(self)
-        for parent, value in self._parents_by_name().items():
-            self.data_set(parent, value)
+        self._store_named(self.properties)
         self.resource_id_set(physical_id)
 
-    def _parents_by_name(self) -> dict[str, str]:
-        """Return the resource data with the ids of what the object is a part of, if it was given by name: the name may
-        lead nowhere, or elsewhere, as long as the object is there."""
-        found = {name: self.properties[name] for name in self._parents if name in self.properties.looked_up}
-        given = list(self.properties.resolved_data().values()) if found else []
-        named = {name: value for name, value in found.items() if value not in given}
-        return {PARENTS: json.dumps(named)} if named else {}
+    def _store_named(self, properties: Properties) -> None:
+        """Store what `properties` have by name, once they are applied."""
+        named = self._by_name(properties)
+        if named:
+            self.data_set(PARENTS, json.dumps(named))
+        elif PARENTS in self._data:
+            self.data_delete(PARENTS)
+
+    def _by_name(self, properties: Properties) -> dict[str, object]:
+        """Return the properties, with ids, that have names and say what the object is a part of, or are used to delete
+        it: a name may lead nowhere, or elsewhere, as long as the object is there."""
+        used = self.description.used_to_delete
+        names_used = [*self._parents, *(name for name in self.properties_schema if name in used)]
+        values = {name: properties[name] for name in names_used}
+        found = {name: value for name, value in values.items() if name in properties.looked_up}
+        given = list(properties.resolved_data().values()) if found else []
+        return {name: value for name, value in found.items() if without_nulls(value) not in given}
+
+    def _named(self) -> dict[str, object]:
+        """Return what `_by_name` has found of the properties that are applied."""
+        if self.resource_id is None or PARENTS not in self._data:
+            return {}
+        named: dict[str, object] = json.loads(self._data[PARENTS])
+        return named
 
     @property
     def _parents(self) -> list[str]:
@@ -135,7 +174,7 @@ class DescribedResource(resource.Resource):
 
     def _parent(self, properties: Values, name: str) -> object:
         """Raise EntityNotFound if a name leads nowhere, and where it led to was not stored."""
-        stored = json.loads(self.data().get(PARENTS, '{}')) if self.resource_id is not None else {}
+        stored = self._named()
         if name in stored:
             return stored[name]
         value = properties.get(name)
@@ -246,6 +285,7 @@ class DescribedResource(resource.Resource):
         waits_for_others = bool(what.retry.get('update'))
         for call in () if waits_for_others else calls:
             self.send(call)
+        self._store_named(wanted)
         if what.repaired_in_place and not any(own in what.id for own in MADE_UP):
             with self._having(wanted):
                 self._set_id(str(self._id_of({})))
@@ -270,9 +310,8 @@ class DescribedResource(resource.Resource):
 
         What somebody has added to a list since then must be taken away, though it was never applied.
         """
-        if self.observed is None:
-            return self.properties
-        return {**{name: self.properties[name] for name in self.properties}, **self.observed.values}
+        seen = self.observed.values if self.observed is not None else {}
+        return Applied({**self._named(), **seen}, self.properties)
 
     def check_update_complete(self, handle: UpdateCalls | None) -> bool:
         if handle is None:
@@ -404,11 +443,13 @@ class DescribedResource(resource.Resource):
                 raise
             return True
 
-    def last_known(self) -> Properties:
-        """The properties as applied; a name that no longer leads anywhere stays a name."""
+    def last_known(self) -> Values:
+        """The properties as applied, with the ids that were stored; another name that no longer leads anywhere stays a
+        name."""
         if self._last_known is None:
-            self._last_known = self.frozen_definition().properties(self._schemata(), self.context)
-            self.translate_properties(self._last_known, ignore_resolve_error=True)
+            applied = self.frozen_definition().properties(self._schemata(), self.context)
+            self.translate_properties(applied, ignore_resolve_error=True)
+            self._last_known = Applied(self._named(), applied)
         return self._last_known
 
     # --- after a crash ------------------------------------------------------------------------------------
@@ -452,7 +493,7 @@ class DescribedResource(resource.Resource):
 
     # --- asking the service -------------------------------------------------------------------------------
 
-    def scope(self, properties: Properties | None = None, **more: object) -> TemplatingScope:
+    def scope(self, properties: Values | None = None, **more: object) -> TemplatingScope:
         """What the places of templates stand for."""
         found = self.properties if properties is None else properties
         return TemplatingScope(found, {
@@ -470,7 +511,7 @@ class DescribedResource(resource.Resource):
         """The part of an answer that matters."""
         return pick(service.send(self, call), call.answer)
 
-    def shown(self, fresh: bool = False, properties: Properties | None = None) -> Any:
+    def shown(self, fresh: bool = False, properties: Values | None = None) -> Any:
         """The thing as the service describes it, read once for this object unless `fresh`."""
         if fresh or '_seen' not in self.__dict__:
             what = self.description
@@ -509,7 +550,8 @@ class DescribedResource(resource.Resource):
         return found
 
     def data_when_imported(self, data: object) -> dict[str, str]:
-        return self._parents_by_name()
+        named = self._by_name(self.properties)
+        return {PARENTS: json.dumps(named)} if named else {}
 
     def live_when_imported(self, data: Any) -> dict[str, object]:
         is_itself = self.description.object is not None         # else what is shown is something else

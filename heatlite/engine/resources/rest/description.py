@@ -136,6 +136,19 @@ class TypeDescription:
                          for place in places(call.path))
 
     @functools.cached_property
+    def used_to_delete(self) -> frozenset[str]:
+        """Names of the places of calls that take away the object or a part of it, `old.x` as x, and of the properties
+        whose items they take."""
+        calls = [*(call for each in self.follow for call in each.drop),
+                 *(call for step in self.before_delete for call in (*step['call'], *step['each']))]
+        if self.delete is not None:
+            calls.append(self.delete)
+        found = {place.removeprefix('old.').lstrip('.').partition('.')[0] for call in calls
+                 for place in places([call.path, call.body, call.headers, call.query])}
+        return frozenset(found | {each.property for each in self.follow if each.drop}
+                         | {step['property'] for step in self.before_delete if step['property']})
+
+    @functools.cached_property
     def repaired_in_place(self) -> bool:
         """Whether creating the object again changes nothing: then one that failed is not replaced."""
         return self.existing == 'again' and '{' in self.id

@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -184,6 +185,17 @@ def interface_id(resource: DescribedResource, found: object) -> str:
     given = resource.properties
     kind = 'subnet' if given['subnet'] else 'port'
     return f'{given["router"]}:{kind}_id={given[kind]}'
+
+
+@hook
+def interface_of_the_id(resource: DescribedResource, calls: list[DescribedCall]) -> list[DescribedCall]:
+    """The physical id says what was connected; the names of the template may lead elsewhere by now."""
+    router, _colon, connected = str(resource.resource_id).partition(':')
+    field, is_known, value = connected.partition('=')
+    if not is_known:
+        return calls
+    return [replace(call, path=f'/routers/{quote(router, safe="")}/remove_router_interface', body={field: value})
+            for call in calls]
 
 
 @hook

@@ -1,0 +1,81 @@
+"""A name of the template may be another object's by the time a resource is deleted: what it led to is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.engine.clients import caching
+
+FIRST, SECOND = '1' * 32, '2' * 32
+
+
+def forget_look_ups():
+    for part in vars(caching).values():
+        if hasattr(part, 'invalidate'):
+            part.invalidate()
+
+
+@pytest.fixture
+def named(cloud):
+    """name(path, plural, *ids): only these objects of the collection are called `mine` from now on."""
+    def name(path, plural, *ids):
+        found = [{'id': each, 'name': 'mine'} for each in ids]
+        cloud.answers[f'GET {path}'] = lambda: (200, {plural: found})
+        cloud.answers[f'GET {path}/mine'] = (404, {})
+        forget_look_ups()
+    yield name
+    forget_look_ups()
+
+
+# type, properties, collection of what is given by name, what a delete sends
+CASES = [
+    ('OS::Neutron::RouterInterface', {'router': 'known-router', 'subnet': 'mine'}, '/subnets', 'subnets',
+     ('PUT /routers/known-router/remove_router_interface', {'subnet_id': FIRST})),
+    ('OS::Keystone::UserRoleAssignment',
+     {'user': 'known-user', 'roles': [{'role': 'mine', 'project': 'known-project'}]},
+     '/roles', 'roles', (f'DELETE /projects/known-project/users/known-user/roles/{FIRST}', None)),
+    ('OS::Keystone::UserRoleAssignment',
+     {'user': 'mine', 'roles': [{'role': 'known-role', 'project': 'known-project'}]},
+     '/users', 'users', (f'DELETE /projects/known-project/users/{FIRST}/roles/known-role', None)),
+    ('OS::Keystone::User', {'groups': ['mine']}, '/groups', 'groups', (f'DELETE /groups/{FIRST}/users/ID', None)),
+    ('OS::Cinder::QoSAssociation', {'qos_specs': 'known-qos_specs', 'volume_types': ['mine']}, '/types', 'volume_types',
+     ('GET /qos-specs/known-qos_specs/disassociate', {'vol_type_id': FIRST})),
+]
+
+
+@pytest.mark.parametrize('kind, given, path, plural, sent', CASES)
+@pytest.mark.parametrize('later', [(), (SECOND,)], ids=['nothing has the name', 'another has the name'])
+def test_what_was_made_is_what_is_deleted(cloud, bench, named, kind, given, path, plural, sent, later):
+    for kind_path, name in (('/qos-specs', 'known-qos_specs'), ('/routers', 'known-router')):
+        cloud.seed(f'{kind_path}/{name}')
+    named(path, plural, FIRST)
+    here = bench(kind, given)
+    made = here.create()
+    named(path, plural, *later)
+    del cloud.requests[:]
+    here.run('DELETE')
+    call, body = sent[0].replace('/ID', f'/{made.resource_id}'), sent[1]
+    assert (call, body) in [(str(each), each.body or each.query or None) for each in cloud.requests]
+    assert not [each for each in cloud.requests if SECOND in str(each) or SECOND in str((each.body, each.query))]
+
+
+def test_an_update_takes_away_what_was_given(cloud, bench, named):
+    named('/roles', 'roles', FIRST)
+    here = bench('OS::Keystone::UserRoleAssignment', {
+        'user': 'known-user', 'roles': [{'role': 'mine', 'project': 'known-project'}]})
+    here.create()
+    named('/roles', 'roles', SECOND)
+    del cloud.requests[:]
+    here.update({'user': 'known-user', 'roles': [{'role': 'known-role', 'project': 'known-project'}]})
+    roles = '/projects/known-project/users/known-user/roles/'
+    assert [str(each) for each in cloud.requests if each.method != 'GET'] == [
+        f'DELETE {roles}{FIRST}', f'PUT {roles}known-role']
+    del cloud.requests[:]
+    here.run('DELETE')
+    assert [str(each) for each in cloud.requests if each.method != 'GET'] == [f'DELETE {roles}known-role']
+
+
+def test_nothing_is_stored_of_what_was_given_by_id(cloud, bench):
+    here = bench('OS::Keystone::UserRoleAssignment', {
+        'user': 'known-user', 'roles': [{'role': 'known-role', 'project': 'known-project'}]})
+    assert here.create().data() == {}
