@@ -76,3 +76,23 @@ def test_drift_is_put_right(cloud, bench):
     del cloud.things[f'/address-scopes/{made.resource_id}']
     with pytest.raises(exception.EntityNotFound):
         observed(scope, {'shared': True})
+
+
+@pytest.mark.parametrize('given, is_over', [
+    ({'pattern': '* * * * *', 'count': 1}, True), ({'first_time': '2999-01-01 00:00'}, True),
+    ({'pattern': '* * * * *'}, False)])
+def test_a_trigger_that_has_run_is_no_fault(cloud, bench, given, is_over):
+    """Mistral deletes it after its last execution: to replace it would run its workflow once more."""
+    properties = {'name': 'once', 'workflow': {'name': 'known-workflow'}, **given}
+    trigger = bench('OS::Mistral::CronTrigger', properties)
+    trigger.create()
+    cloud.answers['GET /cron_triggers/once'] = (404, {'faultstring': 'Cron trigger not found'})
+    if is_over:
+        trigger.run('CHECK')
+        with pytest.raises(exception.ObjectUncomparable):
+            observed(trigger, properties)
+        return
+    with pytest.raises(exception.EntityNotFound):
+        trigger.run('CHECK')
+    with pytest.raises(exception.EntityNotFound):
+        observed(trigger, properties)

@@ -569,7 +569,12 @@ class DescribedResource(resource.Resource):
     def _check_is_there(self) -> None:
         """Raise EntityNotFound, ResourceInError. What merely differs from the template is for a preview to tell."""
         self._check_created()
-        found = self.get_live_resource_data()
+        try:
+            found = self.get_live_resource_data()
+        except exception.ObjectUncomparable:
+            if not self._may_have_ended():
+                raise
+            return
         wait = self.description.waits.get('create')
         if wait is not None:
             with contextlib.suppress(exception.ResourceUnknownStatus):     # it came to that after it was made
@@ -580,8 +585,16 @@ class DescribedResource(resource.Resource):
             return self._show_resource()
         except Exception as error:
             if service.is_not_found(error):
+                if self._may_have_ended():
+                    raise exception.ObjectUncomparable(self.name, error) from error
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
+
+    def _may_have_ended(self) -> bool:
+        """Whether the service deletes the object itself once it is done: that it is not there is no fault."""
+        given = self.last_known()
+        return any(given.get(name) is not None if word == 'when' else given.get(name) is None
+                   for condition in self.description.ends for word, name in condition.items())
 
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Mapping[str, object]) -> dict[str, object]:

@@ -42,7 +42,7 @@ WORDS = frozenset({
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
     'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'busy_says', 'properties', 'extension',
     'name_limit', 'mark', 'support', 'removed', 'not_reset', 'replaces',
-    'folded', 'updates'})
+    'folded', 'updates', 'ends'})
 SOURCES = frozenset({'field', 'call', 'value', 'data', 'hook'})     # of attributes
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
@@ -123,6 +123,7 @@ class TypeDescription:
     hooks: Mapping[str, str] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
     replace_first: bool | tuple[str, ...] = False       # or: only if none of these properties changes
+    ends: tuple[Mapping[str, str], ...] = ()    # when the service deletes the object itself, once it is done
     name_limit: int | None = None
     properties: Mapping[str, builtins.object] | None = None     # facts of a type of the operator's own
     extension: str | None = None
@@ -316,6 +317,13 @@ def _replace_first(written: object) -> bool | tuple[str, ...]:
     return tuple(_text(name) for name in written)
 
 
+def _ends(written: Iterable[Mapping[str, str]]) -> tuple[Mapping[str, str], ...]:
+    for condition in written:
+        if not isinstance(condition, dict) or len(condition) != 1 or not set(condition) <= {'when', 'unless'}:
+            raise ValueError(f'a list of {{when: property}} and {{unless: property}} is wanted, not {condition!r}')
+    return tuple(written)
+
+
 def _rules(written: Iterable[CheckWords]) -> tuple[CheckWords, ...]:
     for rule in written:
         unknown = sorted(set(rule) - rules.KEYS)
@@ -356,7 +364,7 @@ _BUILD: dict[str, Any] = {word: build for build, words in {
     _map: 'patch constants find fold live removed keep microversions healthy keep_failed properties support',
     calls.templates: 'then finish suspend resume',
     frozenset: 'ignore busy_says not_reset replaces updates folded', tuple: 'after', int: 'name_limit',
-    _replace_first: 'replace_first', _as_it_is: 'send existing',
+    _replace_first: 'replace_first', _ends: 'ends', _as_it_is: 'send existing',
     _before_delete: 'before_delete', _hooks: 'hooks', _follow: 'follow', _rules: 'check', _retry: 'retry',
     _attributes: 'attributes', waits.waits: 'wait', waits.gone: 'gone',
 }.items() for word in words.split()}

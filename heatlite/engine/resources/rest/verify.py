@@ -59,7 +59,7 @@ def _names(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator
         'removed': set(what.removed) - {'description'}, 'not_reset': set(what.not_reset),
         'replaces': set(what.replaces), 'updates': set(what.updates),
         'replace_first': set(what.replace_first) if isinstance(what.replace_first, tuple) else set(),
-        'folded': set(what.folded),
+        'ends': {name for condition in what.ends for name in condition.values()}, 'folded': set(what.folded),
         'keep': {how['when'] for how in what.keep.values() if how.get('when')},
         'send': {name for group in what.send for name in group} if isinstance(what.send, list) else set(),
         'check': {name for rule in what.check for name in _of_rule(rule)},
