@@ -118,6 +118,7 @@ class DescribedResource(resource.Resource):
     def _make(self) -> None:
         what = self.description
         if what.create is None:
+            hooks.changed(what, 'create', None, self)
             self._made(str(self._id_of({})))
             return
         existing_objects.snapshot_candidates(self)

@@ -217,6 +217,30 @@ def one_route_less(resource: DescribedResource, calls: list[DescribedCall]) -> l
             if ours in routes]
 
 
+@hook
+def refuse_present_routes(resource: DescribedResource, call: None) -> None:
+    """A route that is there is another user's or resource's, from which the delete of the set would take it."""
+    _refuse_present(resource, resource.properties, resource.properties['routes'])
+
+
+@hook
+def refuse_more_present_routes(resource: DescribedResource, calls: list[DescribedCall],
+                               changed: Values) -> list[DescribedCall]:
+    before = resource.before()
+    more = [route for route in changed.get('routes') or () if route not in (before['routes'] or ())]
+    if more and not resource.is_uncertain:      # else an interrupted update may have added them
+        _refuse_present(resource, before, more)
+    return calls
+
+
+def _refuse_present(resource: DescribedResource, given: Values, routes: Iterable[Values]) -> None:
+    there = resource.read(DescribedCall('GET', f'/routers/{quote(given["router"], safe="")}',
+                                        answer='router.routes')) or []
+    for route in routes:
+        if {'destination': route['destination'], 'nexthop': route['nexthop']} in there:
+            raise exception.PhysicalResourceExists(name=f"{route['destination']} via {route['nexthop']}")
+
+
 def _routes(resource: DescribedResource) -> tuple[list[object], dict[str, object]]:
     given = resource.last_known()
     found = resource.read(DescribedCall('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []

@@ -1,0 +1,47 @@
+"""A set of routes takes over none that is there already, so that its delete leaves those of others."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+
+FOREIGN = {'destination': '10.9.0.0/24', 'nexthop': '10.0.0.9'}
+OWN, MORE = ({'destination': f'10.{number}.0.0/24', 'nexthop': '10.0.0.1'} for number in (1, 2))
+
+
+@pytest.fixture
+def router(cloud):
+    there = {'id': 'known-router', 'routes': [FOREIGN]}
+    cloud.answers['GET /routers/known-router'] = lambda: (200, {'router': there})
+    return there
+
+
+def given(*routes):
+    return {'router': 'known-router', 'routes': list(routes)}
+
+
+def test_a_create_refuses_a_route_that_is_there(cloud, bench, router):
+    with pytest.raises(exception.PhysicalResourceExists, match=r'10\.9\.0\.0/24 via 10\.0\.0\.9'):
+        bench('OS::Neutron::ExtraRouteSet', given(OWN, FOREIGN)).create()
+    assert not [each for each in cloud.requests if each.method == 'PUT']
+
+
+def test_an_update_refuses_a_route_that_is_there(cloud, bench, router):
+    here = bench('OS::Neutron::ExtraRouteSet', given(OWN))
+    here.create()
+    router['routes'] = [FOREIGN, OWN]
+    del cloud.requests[:]
+    with pytest.raises(exception.PhysicalResourceExists):
+        here.update(given(OWN, FOREIGN))
+    assert not [each for each in cloud.requests if each.method == 'PUT']
+    assert here.update(given(OWN, MORE))
+    assert cloud.body('PUT /routers/known-router/add_extraroutes') == {'router': {'routes': [MORE]}}
+
+
+def test_one_that_failed_may_have_its_own_routes_there(cloud, bench, router):
+    here = bench('OS::Neutron::ExtraRouteSet', given(OWN))
+    here.create()
+    router['routes'] = [FOREIGN, OWN]
+    here.fresh('UPDATE', 'FAILED')
+    assert here.update(given(OWN)) == {}
