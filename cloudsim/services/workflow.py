@@ -77,6 +77,7 @@ class Executions(Collection):
             raise NotFound('Workflow', wanted)
         data.update(workflow_id=workflow.id, workflow_name=workflow['name'],
                     input=as_map(data['input']), params=as_map(data['params']))
+        check_input(workflow, data['input'])
         thing.hidden['workflow'] = workflow
 
     def view(self, call: Call, thing: Thing) -> dict[str, Any]:
@@ -107,6 +108,21 @@ def as_map(said: Any) -> dict[str, Any]:
     return said or {}
 
 
+def check_input(workflow: Thing, given: dict[str, Any]) -> None:
+    """Raise BadRequest for inputs that the workflow does not declare, and for those without a default that are missing.
+    """
+    declared, needed = set[str](), set[str]()
+    for each in yaml.safe_load(workflow['definition'])[workflow['name']].get('input') or ():
+        if isinstance(each, dict):
+            declared |= {str(name) for name in each}
+        else:
+            declared.add(str(each))
+            needed.add(str(each))
+    missing, unexpected = sorted(needed - set(given)), sorted(set(given) - declared)
+    if missing or unexpected:
+        raise BadRequest(f'Invalid input [workflow={workflow["name"]}, missing={missing}, unexpected={unexpected}]')
+
+
 class CronTriggers(Collection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         data = thing.data
@@ -121,6 +137,7 @@ class CronTriggers(Collection):
         data.update(workflow_id=workflow.id, workflow_name=workflow['name'],
                     workflow_input=as_map(data['workflow_input']), workflow_params=as_map(data['workflow_params']),
                     next_execution_time=self.cloud.clock.stamp('%Y-%m-%d %H:%M:%S', 3600))
+        check_input(workflow, data['workflow_input'])
 
     def view(self, call: Call, thing: Thing) -> dict[str, Any]:
         return {**thing.data, **{name: json.dumps(thing[name]) for name in ('workflow_input', 'workflow_params')}}

@@ -1,5 +1,7 @@
 """The smaller services: one life each, from create to gone, with what is special about it."""
 
+import json
+
 import pytest
 
 
@@ -98,11 +100,15 @@ def test_workflows_run(sim):
     assert mistral.post('/workflows', data='x: [', headers={'Content-Type': 'text/plain'}).status_code == 400
     run = mistral.post('/executions', json={'workflow_name': 'wf', 'input': '{"who": "you"}'}).json()
     assert run['state'] == 'RUNNING'
+    for wrong in ({}, {'who': 'you', 'colour': 'blue'}):
+        refused = mistral.post('/executions', json={'workflow_name': 'wf', 'input': json.dumps(wrong)})
+        assert refused.status_code == 400 and 'Invalid input' in refused.text
     assert mistral.delete(f'/executions/{run["id"]}').status_code == 403
     sim.advance()
     assert mistral.get(f'/executions/{run["id"]}').json()['state'] == 'SUCCESS'
-    cron = mistral.post('/cron_triggers', json={'name': 'c', 'pattern': '* * * * *', 'workflow_name': 'wf'})
-    assert cron.status_code == 201
+    cron = {'name': 'c', 'pattern': '* * * * *', 'workflow_name': 'wf'}
+    assert mistral.post('/cron_triggers', json=cron).status_code == 400
+    assert mistral.post('/cron_triggers', json={**cron, 'workflow_input': '{"who": "you"}'}).status_code == 201
     assert mistral.get('/cron_triggers/c').json()['workflow_name'] == 'wf'
     assert mistral.delete('/cron_triggers/c').status_code == 204
     assert mistral.delete('/workflows/wf').status_code == 204

@@ -165,6 +165,13 @@ def test_wrong_workflows(cloud: Cloud, change):
         Life(cloud, 'OS::Mistral::Workflow', {**FLOW, **change}).validate()
 
 
+def clear(client) -> None:
+    """Delete the workflows and their executions."""
+    for collection in (client.executions, client.workflows):
+        for each in collection.list():
+            collection.delete(each)
+
+
 def test_what_a_workflow_makes(cloud: Cloud):
     client = cloud.client('mistral')
     client.workflows.create(yaml.safe_dump({'version': '2.0', 'make': {'input': ['size'], 'tasks': {
@@ -179,10 +186,47 @@ def test_what_a_workflow_makes(cloud: Cloud):
     assert json.loads(client.executions.list()[-1].input)['size'] == 2
     with pytest.raises(exception.UpdateReplace):
         life.update({**wanted, 'input': {'size': 2, 'kind': 'other'}})
+    with pytest.raises(exception.UpdateReplace):        # the list of the new template counts
+        life.update({**wanted, 'input': {'size': 3}, 'replace_on_change_inputs': ['size']})
     life.delete()
-    for execution in client.executions.list():
-        client.executions.delete(execution)
-    client.workflows.delete('make')
+    clear(client)
+
+
+def test_later_workflows_get_what_the_former_ones_returned(cloud: Cloud):
+    """In the environment, as the service refuses inputs that a workflow does not declare."""
+    client, noop = cloud.client('mistral'), {'a': {'action': 'std.noop'}}
+    client.workflows.create(yaml.safe_dump({'version': '2.0', 'make': {
+        'input': ['size', {'more': ''}], 'tasks': noop}}))
+    client.workflows.create(yaml.safe_dump({'version': '2.0', 'other': {
+        'input': [{'more': ''}, {'size': 0}], 'tasks': noop}}))
+    actions = {'CREATE': {'workflow': 'make'}, 'UPDATE': {'workflow': 'other', 'params': {'env': {'x': 1}}},
+               'SUSPEND': {'workflow': 'other'}, 'DELETE': {'workflow': 'other'}}
+    life = Life(cloud, 'OS::Mistral::ExternalResource', {'actions': actions, 'input': {'size': 1, 'more': 'm'}})
+    life.create()
+    life.update({'actions': actions, 'input': {'more': 'n'}})
+    assert life.attribute('output') == {'size': 1, 'more': 'n'}
+    life.run('SUSPEND')
+    life.run('DELETE')
+    sent = [(json.loads(each.input), json.loads(each.params)) for each in client.executions.list()]
+    former = {'heat_extresource_data': {'size': 1, 'more': 'm'}}
+    latter = {'heat_extresource_data': {'size': 1, 'more': 'n'}}
+    assert sent == [({'size': 1, 'more': 'm'}, {}), ({'more': 'n'}, {'env': {'x': 1, **former}}),
+                    ({'more': 'n'}, {'env': latter}), ({'more': 'n'}, {'env': latter})]
+    clear(client)
+
+
+def test_a_workflow_that_declares_the_id_as_input_gets_it(cloud: Cloud):
+    client = cloud.client('mistral')
+    for name, declared in (('make', ['size']), ('end', [{'size': 0}, 'resource_id'])):
+        client.workflows.create(yaml.safe_dump({'version': '2.0', name: {
+            'input': declared, 'tasks': {'a': {'action': 'std.noop'}}}}))
+    life = Life(cloud, 'OS::Mistral::ExternalResource', {
+        'actions': {'CREATE': {'workflow': 'make'}, 'DELETE': {'workflow': 'end'}}, 'input': {'size': 1}})
+    made = life.create()
+    life.delete()
+    assert [json.loads(each.input) for each in client.executions.list()] == [
+        {'size': 1}, {'size': 1, 'resource_id': made.resource_id}]
+    clear(client)
 
 
 @pytest.mark.parametrize('name, properties', [

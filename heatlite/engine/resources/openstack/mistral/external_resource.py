@@ -20,11 +20,15 @@ if TYPE_CHECKING:
     from heatlite.engine.resource_update import Updates
 
 TYPE = 'OS::Mistral::ExternalResource'
+OUTPUTS, RESOURCE_ID, FORMER_OUTPUTS = 'outputs', 'resource_id', 'heat_extresource_data'
 BUSY, GOOD, BAD = ('IDLE', 'RUNNING', 'PAUSED'), ('SUCCESS',), ('ERROR', 'CANCELLED')
 
 
 class MistralExternalResource(resource.Resource):
-    """For each action a workflow is run. What it says may name the thing: `resource_id` in its output."""
+    """For each action a workflow is run. What it says may name the thing: `resource_id` in its output.
+
+    Later workflows find the outputs of the former ones in their environment, as `heat_extresource_data`.
+    """
 
     default_client_name = 'mistral'
     entity = 'executions'
@@ -36,18 +40,29 @@ class MistralExternalResource(resource.Resource):
         'actions', 'input', 'description', 'replace_on_change_inputs', 'always_update')
     ATTRIBUTES = (OUTPUT,) = ('output',)
 
-    def _run(self, action: str, inputs: Mapping[str, object] | None = None) -> str | None:
+    def _run(self, action: str) -> str | None:
         """The id of the execution; None when the action has no workflow."""
         wanted = self.properties[self.EX_ACTIONS].get(action)
         if not wanted:
             return None
-        given = dict(self.properties[self.INPUT] if inputs is None else inputs)
+        given, params = dict(self.properties[self.INPUT] or {}), dict(wanted.get('params') or {})
         if action != self.CREATE and self.resource_id is not None:
-            given['resource_id'] = self.resource_id
+            params['env'] = {**(params.get('env') or {}), FORMER_OUTPUTS: self._outputs()}
+            if self._has_input(wanted['workflow'], RESOURCE_ID):
+                given[RESOURCE_ID] = self.resource_id
         made = self.client().executions.create(
-            workflow_name=wanted['workflow'], input=json.dumps(given), params=json.dumps(wanted.get('params') or {}),
+            workflow_name=wanted['workflow'], input=json.dumps(given), params=json.dumps(params),
             description=f'{self.properties[self.DESCRIPTION]} {self.uuid} {action}')
         return str(made.id)
+
+    def _has_input(self, workflow: str, name: str) -> bool:
+        """Whether the workflow declares the input. The service refuses inputs that are not declared."""
+        declared = str(self.client().workflows.get(workflow).input or '')       # 'first, second=its default'
+        return any(each.partition('=')[0].strip() == name for each in declared.split(','))
+
+    def _outputs(self) -> dict[str, object]:
+        """What the workflows of all actions so far have returned."""
+        return dict(json.loads(self.data().get(OUTPUTS) or '{}'))
 
     def find_existing(self) -> None:
         """What the workflow has done is unknown. Raises Error if one was run."""
@@ -73,10 +88,10 @@ class MistralExternalResource(resource.Resource):
                                                                                             'unknown state.'))
         output = execution.output
         found = json.loads(output) if isinstance(output, str) and output else output or {}
-        if action in (self.CREATE, self.UPDATE):
-            self.data_set('outputs', json.dumps(found))
-            if found.get('resource_id') is not None or self.resource_id is None:
-                self.resource_id_set(str(found.get('resource_id') or execution_id))
+        if action != self.DELETE:
+            self.data_set(OUTPUTS, json.dumps({**self._outputs(), **found}))
+            if found.get(RESOURCE_ID) is not None or self.resource_id is None:
+                self.resource_id_set(str(found.get(RESOURCE_ID) or execution_id))
         return True
 
     def handle_create(self) -> str | None:
@@ -90,7 +105,8 @@ class MistralExternalResource(resource.Resource):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: PropertyDiff) -> str | None:
-        return self._run(self.UPDATE, prop_diff.get(self.INPUT))
+        self.properties = json_snippet.properties(self.properties_schema, self.context)
+        return self._run(self.UPDATE)
 
     def check_update_complete(self, execution_id: str | None) -> bool:
         return self._is_over(self.UPDATE, execution_id)
@@ -117,7 +133,7 @@ class MistralExternalResource(resource.Resource):
                       before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Some inputs, when they change, mean another thing. `always_update`: even when nothing changed."""
         old, new = before_props.get(self.INPUT) or {}, after_props.get(self.INPUT) or {}
-        for name in before_props.get(self.REPLACE_ON_CHANGE) or ():
+        for name in after_props.get(self.REPLACE_ON_CHANGE) or ():
             if old.get(name) != new.get(name):
                 raise exception.UpdateReplace(str(self))
         if self.properties[self.ALWAYS_UPDATE]:
@@ -125,7 +141,7 @@ class MistralExternalResource(resource.Resource):
         return super()._needs_update(after, before, after_props, before_props, prev_resource, check_init_complete)
 
     def _resolve_attribute(self, name: str) -> object:
-        return json.loads(self.data().get('outputs') or '{}') if name == self.OUTPUT else None
+        return self._outputs() if name == self.OUTPUT else None
 
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Mapping[str, object]) -> dict[str, object]:
