@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import email
+
 import pytest
 
 from heatlite.common import exception
@@ -50,6 +53,14 @@ def test_a_subnet_is_plugged_into_the_router_of_its_vpc(cloud: Cloud, vpc: Life,
     router = neutron.list_routers(name=name)['routers'][0]
     ports = neutron.list_ports(device_id=router['id'])['ports']
     assert [ip['subnet_id'] for port in ports for ip in port['fixed_ips']] == [subnet.physical_id]
+
+
+def test_an_instance_has_the_account_of_amazons_images(cloud: Cloud, instance: Life):
+    full = cloud._sim('GET', 'objects/compute.servers', params={'full': '1'})['objects']['compute.servers']['objects']
+    found = next(each for each in full if each['id'] == instance.physical_id)
+    message = email.message_from_bytes(base64.b64decode(found['OS-EXT-SRV-ATTR:user_data']))
+    assert [part.get_payload().splitlines()[0] for part in message.get_payload()
+            if part.get_content_subtype() == 'cloud-config'] == ['user: ec2-user']
 
 
 def test_a_route_table_takes_a_subnet_and_gives_it_back(cloud: Cloud, vpc: Life, subnet: Life):

@@ -49,6 +49,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         'NetworkInterfaces', 'SubnetId', 'Tags', 'NovaSchedulerHints', 'UserData', 'Volumes', 'BlockDeviceMappings')
     ATTRIBUTES = (AVAILABILITY_ZONE_ATTR, PRIVATE_DNS_NAME, PUBLIC_DNS_NAME, PRIVATE_IP, PUBLIC_IP) = (
         'AvailabilityZone', 'PrivateDnsName', 'PublicDnsName', 'PrivateIp', 'PublicIp')
+    INSTANCE_USER = 'ec2-user'          # whose account gets the key, as on the images of Amazon
     # Names the steps of a server use.
     FLAVOR = INSTANCE_TYPE
 
@@ -77,7 +78,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             'image': self.client_plugin('glance').find_image_by_name_or_id(props[self.IMAGE_ID]),
             'flavor': plugin.find_flavor_by_name_or_id(props[self.INSTANCE_TYPE]), 'key_name': props[self.KEY_NAME],
             'security_groups': groups,
-            'userdata': plugin.build_userdata(self.metadata_get(True), props[self.USER_DATA]),
+            'userdata': plugin.build_userdata(self.metadata_get(True), props[self.USER_DATA], self.INSTANCE_USER),
             'meta': self._tags(props[self.TAGS]), 'scheduler_hints': self._scheduler_hints(self._hints()),
             'nics': self._build_nics(props[self.NETWORK_INTERFACES], props[self.SUBNET_ID], groups) or 'auto',
             'availability_zone': props[self.AVAILABILITY_ZONE],
