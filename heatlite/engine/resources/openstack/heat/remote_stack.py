@@ -106,14 +106,15 @@ class RemoteStack(resource.Resource):
     # --- life ---------------------------------------------------------------------------------------------
 
     def _template(self) -> dict[str, object]:
-        """The part of a request that is also looked at when nothing is to be made."""
+        """The part of a request that is also looked at when nothing is to be made. The environment is that of this
+        stack, with other parameters, as nested stacks have it."""
         try:
             template = template_format.parse(self.properties[self.TEMPLATE])
         except ValueError as error:
             raise exception.StackValidationFailed(message=str(error)) from None
         return {'template': template, 'files': dict(self.stack.defn.files),
-                'environment': {environment.PARAMETERS: dict(self.properties[self.PARAMETERS] or {}),
-                                environment.REGISTRY: dict(self.stack.env.resource_registry)}}
+                'environment': {**self.stack.env.user_env_as_dict(),
+                                environment.PARAMETERS: dict(self.properties[self.PARAMETERS] or {})}}
 
     def _request(self) -> dict[str, object]:
         found = self._template()
