@@ -21,6 +21,7 @@ BLOCKS = {                                  # collector -> its keys in os-collec
     'heat': ('user_id', 'password', 'auth_url', 'project_id', 'stack_id', 'resource_name', 'region_name'),
     'request': ('metadata_url',),
     'zaqar': ('user_id', 'password', 'auth_url', 'project_id', 'queue_id', 'region_name')}
+DEPLOYMENTS, COLLECT = 'deployments', 'os-collect-config'        # keys of the metadata
 METADATA_TTL = 3600                         # seconds a message with metadata is kept
 TEMP_URL_LIFETIME = 10 * 365 * 86400        # seconds
 
@@ -217,6 +218,12 @@ class BaseServer(stack_user.StackUser):
 
 
 def merge_metadata(new: Mapping[str, object], current: Mapping[str, object]) -> dict[str, object]:
-    """`new` with the deployments and the collectors' configuration of `current`."""
-    kept = {key: current[key] for key in ('deployments', 'os-collect-config') if key in current}
-    return {**new, **kept}
+    """`new` with the deployments of `current`. The collectors' configuration is that of `current`, which the engine has
+    added to, with what `new` says of it."""
+    merged = dict(new)
+    if DEPLOYMENTS in current:
+        merged[DEPLOYMENTS] = current[DEPLOYMENTS]
+    former, wanted = current.get(COLLECT), new.get(COLLECT)
+    if isinstance(former, Mapping):
+        merged[COLLECT] = {**former, **wanted} if isinstance(wanted, Mapping) else former
+    return merged

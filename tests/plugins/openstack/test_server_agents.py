@@ -106,6 +106,26 @@ def test_metadata_of_the_template_is_merged(cloud: Cloud):
     life.delete()
 
 
+@pytest.mark.parametrize('transport', ['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'])
+@pytest.mark.parametrize('before', [{'polling_interval': 30, 'command': 'old'}, None])
+def test_what_templates_say_to_the_collectors_reaches_them(cloud: Cloud, transport, before):
+    wanted = {**PLAIN, 'software_config_transport': transport}
+    life = Life(cloud, 'OS::Nova::Server', wanted, metadata={} if before is None else {'os-collect-config': before})
+    made = life.create()
+    collectors = made.metadata_get()['os-collect-config']['collectors']
+    life.update(wanted, metadata={'os-collect-config': {'polling_interval': 60}, 'deployments': ['x']})
+    found = life.fresh('UPDATE', 'COMPLETE')
+    whole = found.metadata_get()
+    assert whole['deployments'] == [] and whole['os-collect-config'] == {
+        **made.metadata_get()['os-collect-config'], 'polling_interval': 60}
+    assert whole['os-collect-config']['collectors'] == collectors
+    if transport == 'POLL_TEMP_URL':
+        data = found.data()
+        sent = cloud.client('swift').get_object(data['metadata_container'], data['metadata_object_name'])[1]
+        assert json.loads(sent)['os-collect-config']['polling_interval'] == 60
+    life.delete()
+
+
 def test_user_data_can_rebuild(cloud: Cloud):
     wanted = {**PLAIN, 'user_data_format': 'RAW', 'user_data': 'old', 'user_data_update_policy': 'REBUILD'}
     life = Life(cloud, 'OS::Nova::Server', wanted)
