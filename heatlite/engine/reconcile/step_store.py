@@ -15,6 +15,7 @@ from heatlite.common.timeutils import isotime
 from heatlite.db.connection import until_available
 from heatlite.engine.durability.journal import Journal, StopsDriving, Superseded
 from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -74,6 +75,8 @@ class StepStore:
         elif persist.applied:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
+        if row.status is Status.FAILED:
+            columns = {**columns, **self._forget_attributes(row)}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
         now = self._leased.rows.get(row.id)
         if now is not None and now is not before:   # the handler of a signal has changed it in one of the waits above
@@ -95,6 +98,16 @@ class StepStore:
         self._storing += 1
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
+
+    def _forget_attributes(self, row: ResourceState) -> dict[str, object]:
+        """Drop what is cached of a row whose step has failed, as the step may have changed the object. Returns the
+        column to store. The reference stays; attributes are read anew when they are needed."""
+        values = self._leased.cached_values.get(row.id, {})
+        kept = {name: value for name, value in values.items() if name == REFERENCE}
+        if len(kept) == len(values):
+            return {}
+        self._leased.cached_values[row.id] = kept
+        return {'attributes': kept}
 
     def _stored(self, step: Step, row: ResourceState, why_not: StopsDriving | Superseded | None) -> None:
         self._storing -= 1
