@@ -21,7 +21,8 @@ class MemberAttributes:
 
     `mapped` give {member: value} and `listed` a list of what the path names. `lists_others`: a name that the group does
     not have is an attribute of the members, and gives a list. `by_age`: `resource.<n>` is the n-th oldest member, not
-    the one of that name. `plurals`: all attributes give a map, these of members' attributes with another name.
+    the one of that name. `plurals`: all attributes give a map, these of members' attributes with another name; a path
+    leads into the map, so that its first part is a member.
     """
 
     mapped: tuple[str, ...] = ()
@@ -37,12 +38,16 @@ class MemberAttributes:
         """Return the members' attribute, with its path, that an attribute of the group stands for; [] for its own.
         `own`: the names of the group's attributes."""
         if self.plurals is not None:
-            return [] if key == SHOW else [self.plurals.get(key, key), *path]
+            return [] if key == SHOW else [self.plurals.get(key, key)]
         if key in self.mapped or key in self.listed:
             return list(path)
         if self.lists_others and key not in own and key != SHOW:
             return [key, *path]
         return []
+
+    def output(self, key: str, path: Sequence[object]) -> tuple[str, Sequence[object]]:
+        """Return the name of the output that an attribute is read from, and the path into the value of the output."""
+        return (key, path) if self.plurals is not None else (output_name((key, *path)), ())
 
     def outputs(self, asked: Iterable[Asked], names: Sequence[str], own: Collection[str],
                 member_of: Callable[[str], str | None]) -> Iterator[tuple[str, object]]:
@@ -63,10 +68,11 @@ class MemberAttributes:
             member_path = self.path(key, path, own)
             if not member_path:
                 continue
+            output, _path = self.output(key, path)
             if self.is_mapped(key):
-                yield output_name(each), {name: {'get_attr': [name, *member_path]} for name in names}
+                yield output, {name: {'get_attr': [name, *member_path]} for name in names}
             else:
-                yield output_name(each), [{'get_attr': [name, *member_path]} for name in names]
+                yield output, [{'get_attr': [name, *member_path]} for name in names]
 
 
 def output_name(asked: Iterable[object]) -> str:

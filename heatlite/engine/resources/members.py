@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
 from heatlite.engine import rsrc_defn
+from heatlite.engine.attributes import select_from_attribute
 from heatlite.engine.resources.group_outputs import RESOURCE, MemberAttributes, output_name
 from heatlite.engine.resources.stack_resource import Cookie, StackResource
 from heatlite.language.template import Template
@@ -68,11 +69,11 @@ class MemberGroup(StackResource):
             if key in kind.mapped or key in kind.listed:
                 raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
             return super().get_attribute(key, *path)
-        name = output_name((key, *path))
+        name, rest = kind.output(key, path)
         if self.has_output(name):
-            return self.get_output(name)
+            return select_from_attribute(self.get_output(name), rest)
         found = {member.name: member.FnGetAtt(*member_path) for member in self._members_in_order()}
-        return found if kind.is_mapped(key) else list(found.values())
+        return select_from_attribute(found if kind.is_mapped(key) else list(found.values()), rest)
 
     def _of_one(self, key: str, path: Sequence[object]) -> object:
         name = output_name((key, *path))
