@@ -190,9 +190,30 @@ def test_its_updates(types):
     with pytest.raises(ValueError, match='Test Resource failed r'):
         bench.update({'value': 'c', 'fail': True})
     with pytest.raises(exception.UpdateReplace, match=r'TestResource "r" \[city-r-\w{12}\] Stack "city" \[stack-id\]'):
-        bench.update({'value': 'b', 'update_replace': True})
+        bench.update({'value': 'd', 'update_replace': True})
     with pytest.raises(exception.UpdateReplace, match='The Resource r requires'):
         bench.update({'value': 'b', 'update_replace_value': 'x'})
+
+
+@pytest.mark.parametrize('before, after, replaces', [
+    (True, True, True), (False, True, True), (True, False, False), (False, False, False)])
+def test_a_changed_value_replaces_if_it_shall(types, before, after, replaces):
+    bench = Bench('OS::Heat::TestResource', {'value': 'a', 'update_replace': before})
+    bench.create()
+    assert bench.update({'value': 'a', 'update_replace': after}) == (
+        None if before == after else {'update_replace': after})
+    if replaces:
+        with pytest.raises(exception.UpdateReplace):
+            bench.update({'value': 'b', 'update_replace': after})
+    else:
+        assert bench.update({'value': 'b', 'update_replace': after})['value'] == 'b'
+
+
+def test_an_update_that_changes_no_value_does_not_wait(types):
+    bench = Bench('OS::Heat::TestResource', {'value': 'a', 'action_wait_secs': {'update': 3}})
+    bench.create()
+    bench.update({'value': 'a', 'fail': False, 'wait_secs': 1, 'action_wait_secs': {'update': 3}})
+    assert bench.polls[-1:] == [True] and False not in bench.polls
 
 
 def test_deleting_never_fails(types):
@@ -207,6 +228,19 @@ def test_its_slow_constraint_and_attribute_take_a_second_at_most(types, runtime)
     assert runtime.monotonic() == 0.5
     bench.create().FnGetAtt('output')
     assert runtime.monotonic() == 1.5
+
+
+# --- OS::Heat::InstanceGroup -----------------------------------------------------------------------------
+
+@pytest.mark.parametrize('given, added', [
+    ([{'Key': 'k', 'Value': 'v'}], ['metering.groupname']), ([], ['metering.groupname']),
+    ([{'Key': 'metering.groupname', 'Value': 'mine'}], []), ([{'Key': 'metering.other', 'Value': 'mine'}], [])])
+def test_the_group_has_no_metering_tag_where_the_user_has_chosen_one(types, given, added):
+    bench = Bench('OS::Heat::InstanceGroup', {
+        'AvailabilityZones': ['nova'], 'LaunchConfigurationName': 'c', 'Size': 1, 'Tags': given})
+    group = bench.fresh('CREATE')
+    group.reparse()
+    assert [tag['Key'] for tag in group._tags()] == [*(tag['Key'] for tag in given), *added]
 
 
 # --- OS::Heat::Delay -------------------------------------------------------------------------------------

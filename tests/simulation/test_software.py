@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import email
+
 import pytest
 import sqlalchemy as sa
 
@@ -294,6 +296,34 @@ def mime(**part):
 def test_a_name_of_a_mime_part_is_short_and_one_line(part):
     with Cluster() as cluster, pytest.raises(exception.StackValidationFailed, match=next(iter(part))):
         cluster.create('s', mime(**part))
+
+
+MULTIPART = '''\
+Content-Type: multipart/mixed; boundary="x"
+
+--x
+Content-Type: text/cloud-config
+Content-Disposition: attachment; filename="a.yaml"
+
+users: []
+--x
+Content-Type: text/x-shellscript
+
+#!/bin/sh
+--x--
+'''
+
+
+@pytest.mark.parametrize('part, kinds', [
+    ({'config': MULTIPART, 'subtype': 'mixed', 'filename': 'f'}, [('cloud-config', 'a.yaml'), ('x-shellscript', None)]),
+    ({'config': MULTIPART}, [('cloud-config', 'a.yaml'), ('x-shellscript', None)]),
+    ({'config': 'a text', 'subtype': 'cloud-config', 'filename': 'f'}, [('cloud-config', 'f')])])
+def test_the_parts_of_a_message_have_kinds_and_names_of_their_own(part, kinds):
+    wanted = {**mime(type='multipart', **part), 'outputs': {'o': {'value': {'get_attr': ['mime', 'config']}}}}
+    with Cluster() as cluster:
+        found = outputs(done(cluster, cluster.create('s', wanted), 'CREATE'))['o']
+        assert [(each.get_content_subtype(), each.get_filename())
+                for each in email.message_from_string(found).get_payload()] == kinds
 
 
 @pytest.mark.parametrize('part, why', [

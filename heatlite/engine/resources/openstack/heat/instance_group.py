@@ -83,7 +83,10 @@ class InstanceGroup(balanced.BalancedGroup):
         return found
 
     def _tags(self) -> list[dict[str, object]]:
+        """A group's tag names it for metering, unless the user has chosen tags for that."""
         given = [dict(tag) for tag in self.properties[self.TAGS] or ()]
+        if any(str(tag['Key']).startswith('metering.') for tag in given):
+            return given
         return [*given, {'Key': 'metering.groupname', 'Value': self.group_name()}]
 
     def group_name(self) -> str:

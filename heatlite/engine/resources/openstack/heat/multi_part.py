@@ -55,11 +55,15 @@ class MultipartMime(software_config.SoftwareConfig):
         return config
 
     def _split(self, content: str, part: Values) -> Iterator[text.MIMEText]:
-        for each in mime_messages.read(content).walk():
-            if each.get_content_maintype() == 'multipart':
-                continue
-            yield mime_text(mime_messages.content(each), part[self.SUBTYPE] or each.get_content_subtype(),
-                            each.get_filename() or part[self.FILENAME])
+        """Parts of a message have subtypes and file names of their own; those of `part` are for a text without any."""
+        message = mime_messages.read(content)
+        if not message.is_multipart():
+            yield mime_text(mime_messages.content(message), part[self.SUBTYPE] or message.get_content_subtype(),
+                            message.get_filename() or part[self.FILENAME])
+            return
+        for each in message.walk():
+            if each.get_content_maintype() != 'multipart':
+                yield mime_text(mime_messages.content(each), each.get_content_subtype(), each.get_filename())
 
 
 def mime_text(content: str, subtype: str | None, filename: str | None) -> text.MIMEText:

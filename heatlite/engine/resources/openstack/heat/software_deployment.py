@@ -31,6 +31,7 @@ LOG = log.getLogger(__name__)
 TYPE, GROUP, OLD_GROUP = (
     'OS::Heat::SoftwareDeployment', 'OS::Heat::SoftwareDeploymentGroup', 'OS::Heat::SoftwareDeployments')
 DEPLOY = 'deploy_'
+UNGROUPED = 'Heat::Ungrouped'           # agents expect the name of a group
 ACTIONS = (CREATE, UPDATE, DELETE, SUSPEND, RESUME) = ('CREATE', 'UPDATE', 'DELETE', 'SUSPEND', 'RESUME')
 
 
@@ -66,7 +67,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         """The config that the template names; an empty one when it names none."""
         config_id = (self.properties if props is None else props)[self.CONFIG]
         if not config_id:
-            return {'name': None, 'group': 'Heat::Ungrouped', 'config': '', 'inputs': [], 'outputs': [], 'options': {}}
+            return {'name': None, 'group': UNGROUPED, 'config': '', 'inputs': [], 'outputs': [], 'options': {}}
         return self.rpc_client().show_software_config(self.context, config_id)
 
     def _deployment(self) -> ShownDeployment | None:
@@ -85,7 +86,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
         """For subclasses: the content, given the inputs with their values."""
-        return source['config']
+        return source['config'] or ''
 
     def derived_inputs(self, source: ShownConfig, action: str) -> list[ConfigEntry]:
         """What is declared with its value, what is given beside that, and what every deployment gets."""
@@ -142,7 +143,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             return None
         inputs = self.derived_inputs(source, action)
         config: ShownConfig = {
-            'name': self._derived_name(source), 'group': source['group'], 'options': source['options'],
+            'name': self._derived_name(source), 'group': source['group'] or UNGROUPED, 'options': source['options'],
             'config': self.derived_config(source, inputs), 'inputs': inputs, 'outputs': source['outputs']}
         status, reason = (
             (self.COMPLETE, _('Not waiting for outputs signal')) if self._signal_transport_none()
@@ -333,7 +334,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             wanted = getattr(server, 'SOFTWARE_CONFIG', None)
             if self.SERVER in self.t.deferred and len(self._servers_named()) == 1:
                 given = server.properties.given.get(format_key)
-                if (isinstance(given, str) and given != wanted) or given is None:
+                if given is None:
+                    given = server.properties[format_key]       # the operator chooses the default
+                if isinstance(given, str) and given != wanted:
                     raise exception.StackValidationFailed(message=_(
                         "Resource %(name)s's property %(key)s should be set to %(wanted)s given there are software "
                         'deployments on it.') % {'name': server.name, 'key': format_key, 'wanted': wanted})

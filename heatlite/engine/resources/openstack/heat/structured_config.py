@@ -42,7 +42,7 @@ class StructuredDeployment(software_deployment.SoftwareDeployment):
 
     def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
         values = {entry['name']: entry.get('value') for entry in inputs}
-        found = with_inputs(copy.deepcopy(source.get('config')), self.properties[self.INPUT_KEY], values,
+        found = with_inputs(copy.deepcopy(source['config'] or {}), self.properties[self.INPUT_KEY], values,
                             self.properties[self.INPUT_VALUES_VALIDATE] == self.STRICT)
         limits = self.stack.defn.limits.of_later    # the places of an input share its value until the config is written
         Budget(limits).make(self.properties[self.INPUT_KEY], ITEM * measure(found, limits))

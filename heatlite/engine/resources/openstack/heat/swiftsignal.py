@@ -125,14 +125,16 @@ class SwiftSignal(resource.Resource):
         return list(found.values())
 
     def _signal(self, stored: StoredSignal, number: int) -> dict[str, object]:
-        """Nothing at all means success."""
+        """Nothing at all means success. Keys that are none of a signal are ignored."""
         try:
             received = stored.details()
         except ValueError:
             received = None
-        if not isinstance(received, dict) or set(received) - set(METADATA_KEYS):
+        if not isinstance(received, dict):
             raise exception.Error(_('Failed to parse JSON data: %s') % stored.content.decode('utf-8', 'replace'))
-        signal = {STATUS: SUCCESS, REASON: _('Signal %d received') % number, DATA: None, UNIQUE_ID: number, **received}
+        known = {key: received[key] for key in METADATA_KEYS if key in received}
+        reason = _('Signal %s received') % known.get(UNIQUE_ID, number)
+        signal = {STATUS: SUCCESS, REASON: reason, DATA: None, UNIQUE_ID: number, **known}
         if signal[STATUS] not in WAIT_STATUSES:
             raise exception.Error(_('Invalid status %s') % signal[STATUS])
         return signal

@@ -52,7 +52,7 @@ class TestResource(resource.Resource):
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
                                      before_props: Properties) -> bool:
-        return self.UPDATE_REPLACE in changed_properties_set and bool(after_props[self.UPDATE_REPLACE])
+        return self.VALUE in changed_properties_set and bool(after_props[self.UPDATE_REPLACE])
 
     # --- life ---------------------------------------------------------------------------------------------
 
@@ -65,7 +65,9 @@ class TestResource(resource.Resource):
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: Mapping[str, object]) -> SimulatedProgress:
         wanted = json_snippet.properties(self.properties_schema, self.context)
-        if prop_diff.get(self.VALUE) is not None and not wanted[self.FAIL]:
+        if not prop_diff.get(self.VALUE):
+            return self._begin(wanted, waits=False)
+        if not wanted[self.FAIL]:
             self.data_set('value', wanted[self.VALUE])
         return self._begin(wanted)
 
@@ -87,10 +89,12 @@ class TestResource(resource.Resource):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def _begin(self, wanted: Properties, may_fail: bool = True) -> SimulatedProgress:
+    def _begin(self, wanted: Properties, may_fail: bool = True, waits: bool = True) -> SimulatedProgress:
         seconds = (wanted[self.ACTION_WAIT_SECS] or {}).get(self.action.lower())
         if seconds is None:
             seconds = wanted[self.WAIT_SECS]
+        if not waits:
+            seconds = 0
         until = (self.runtime.now() + timedelta(seconds=seconds)).isoformat() if seconds >= 0 else None
         return {'until': until, 'fail': may_fail and wanted[self.FAIL],
                 'ask': [wanted[self.CLIENT_NAME], wanted[self.ENTITY_NAME]]}
