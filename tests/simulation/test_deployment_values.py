@@ -83,6 +83,34 @@ def test_agents_get_no_null_where_they_expect_a_text_or_a_map():
             'Software-api': ('Heat::Ungrouped', '')}
 
 
+@pytest.mark.parametrize('kind, default, value', [
+    ('CommaDelimitedList', 'a,b', ['a', 'b']), ('Number', '3', 3), ('Boolean', 'false', False),
+    ('Json', {'a': 1}, {'a': 1}), ('String', 'x', 'x'), ('Number', '', ''), ('Number', None, 0)])
+def test_the_default_of_an_input_has_its_type(kind, default, value):
+    entry = {'name': 'i', 'type': kind, **({} if default is None else {'default': default})}
+    with Cluster() as cluster:
+        made = cluster.ask(messages.CreateSoftwareConfig(name='n', config='c', inputs=(entry,)))
+        assert made['inputs'][0].get('default') == (None if default is None else value)
+        done(cluster, cluster.create('s', {**HOT, 'resources': {
+            'c': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'inputs': [entry]}},
+            'd': {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+                'config': {'get_resource': 'c'}, 'server': 'machine', 'signal_transport': 'NO_SIGNAL'}}}}), 'CREATE')
+        derived, = of_server(cluster, 'machine')
+        found = derived.config['inputs'][0]['value']
+        assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize('kind, default', [('Boolean', 'yes'), ('Number', 'x'), ('String', {'a': 1})])
+def test_a_default_of_another_type_is_refused(kind, default):
+    entry = {'name': 'size', 'type': kind, 'default': default}
+    with Cluster() as cluster:
+        with pytest.raises(exception.HTTPBadRequest, match='The input size: '):
+            cluster.ask(messages.CreateSoftwareConfig(name='n', config='c', inputs=(entry,)))
+        row = cluster.settle(cluster.create('s', {**HOT, 'resources': {
+            'c': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'inputs': [entry]}}}}))
+        assert row.status == 'FAILED' and 'The input size: ' in row.reason
+
+
 def test_settings_of_the_collectors_reach_a_deployed_server():
     def server(**settings):
         return {**HOT, 'resources': {'server': {'type': 'OS::Heat::DeployedServer', 'metadata': {

@@ -25,6 +25,7 @@ from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.engine.resource_keeping import too_much_metadata
+from heatlite.engine.resources import software_config_io
 from heatlite.rpc import messages
 from heatlite.rpc.software import ShownConfig, ShownDeployment, shown_config, shown_deployment
 
@@ -117,9 +118,15 @@ class Software:
                                **fields: object) -> ShownConfig:
         """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
-        Raises RequestLimitExceeded.
+        Raises RequestLimitExceeded, and HTTPBadRequest for a default that is none of the type of its input.
         """
-        new = self._config(context, config_id or self._runtime.uuid(), fields)
+        given = fields.get('inputs')
+        try:
+            inputs = software_config_io.with_typed_defaults(given if isinstance(given, list) else ())
+        except ValueError as error:
+            raise exception.HTTPBadRequest(str(error)) from None
+        new = self._config(context, config_id or self._runtime.uuid(), {**fields, 'inputs': inputs})
+
         def store(tx: Connection) -> Config:
             known = software_configs.show(tx, new.id)       # also if an earlier try of this transaction was committed
             if known is not None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from heatlite.common import exception
@@ -105,6 +105,22 @@ class OutputConfig(IOConfig):
 
     def error_output(self) -> bool:
         return bool(self._props[ERROR_OUTPUT])
+
+
+def with_typed_defaults(inputs: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+    """Return declared inputs with defaults that are values of their types. Raises ValueError for one that is none."""
+    found = []
+    for given in inputs:
+        entry = dict(given)
+        if entry.get(DEFAULT) is not None:
+            try:
+                entry[DEFAULT] = InputConfig(name=str(entry[IO_NAME]), type=entry.get(TYPE, STRING_TYPE),
+                                             default=entry[DEFAULT]).default()
+            except ValueError as error:
+                raise ValueError(_('The input %(name)s: %(error)s') % {
+                    'name': entry[IO_NAME], 'error': error}) from None
+        found.append(entry)
+    return found
 
 
 def check_io_schema_list(io_configs: object) -> None:
