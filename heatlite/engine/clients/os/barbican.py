@@ -123,7 +123,7 @@ class KeyManagerClient(collection.Client):
 
 def payload(http: Adapter, secret_id: str, secret: Fields) -> str | bytes:
     kind = (secret.get('content_types') or {}).get('default', 'application/octet-stream')
-    answer = http.get(f'/secrets/{secret_id}/payload', headers={'Accept': kind})
+    answer = http.get(collection.path_of('secrets', secret_id, 'payload'), headers={'Accept': kind})
     return answer.text if kind.startswith('text/') else answer.content
 
 
@@ -136,7 +136,7 @@ class BarbicanClientPlugin(service.ServicePlugin[KeyManagerClient]):
     def _read(self, entity: str, plural: str, ref: str) -> Fields:
         """Return the object. Raises EntityNotFound."""
         wanted = _id_in(ref)
-        found = self._got(f'/{plural}/{wanted}', None)
+        found = self._got(collection.path_of(plural, wanted), None)
         if found is None:
             raise exception.EntityNotFound(entity=entity, name=ref)
         return found

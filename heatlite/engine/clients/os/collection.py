@@ -6,7 +6,7 @@ import builtins
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote, urlsplit
 
 from keystoneauth1 import exceptions
 
@@ -89,6 +89,12 @@ def id_of(what: object) -> str:
     return str(getattr(what, 'id', what))
 
 
+def path_of(*parts: object) -> str:
+    """Return the path with these parts, each quoted: names may have signs that mean something in a URL. A `#` or `?` in
+    one would lead to another object."""
+    return ''.join(f'/{quote(id_of(part), safe=":@")}' for part in parts)
+
+
 class HasHttp(Protocol):
     """What a collection needs of its client."""
 
@@ -120,7 +126,7 @@ class Collection:
         """Return a path below the collection. Raises NotFound when a part is empty: the path would be another one's."""
         if any(part in (None, '') for part in parts):
             raise self._not_found(f'No {self.key or "entry"} without an id.')
-        return '/'.join([self.path, *(id_of(part) for part in parts)])
+        return f'{self.path}{path_of(*parts)}'
 
     def _wrapped(self, fields: Mapping[str, object]) -> dict[str, object]:
         body = {name: value for name, value in fields.items() if value is not None}

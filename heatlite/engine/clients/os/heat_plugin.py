@@ -34,6 +34,11 @@ class RemoteStacks(collection.Creating):
     def validate(self, **fields: object) -> object:
         return self.http.post('/validate', json=fields).json()
 
+    def _url(self, *parts: object) -> str:
+        """Return a path. A stack's name and id, with a slash between them, are two parts of it."""
+        return super()._url(*(piece for part in parts for piece in (
+            part.split('/') if isinstance(part, str) else (part,))))
+
     def path_of(self, stack_id: collection.EntityOrId) -> str:
         """`/stacks/<name>/<id>`: writing takes no redirect."""
         if '/' in str(stack_id):

@@ -38,7 +38,7 @@ class IronicClientPlugin(service.ServicePlugin[collection.Client]):
             int(part) for part in self.get_max_microversion().split('.'))
 
     def _uuid(self, entity: str, plural: str, wanted: str) -> str:
-        found = self._got(f'/{plural}/{wanted}', None)
+        found = self._got(collection.path_of(plural, wanted), None)
         if found is None:
             raise exception.EntityNotFound(entity=entity, name=wanted)
         return str(found['uuid'])

@@ -18,7 +18,7 @@ class MagnumClientPlugin(service.ServicePlugin[collection.Client]):
     @shared.MEMOIZE_FINDER
     def get_cluster_template(self, value: str) -> str:
         """Return the id of a cluster template: the service itself takes a name. Raises EntityNotFound."""
-        found = self._got(f'/clustertemplates/{value}', None)
+        found = self._got(collection.path_of('clustertemplates', value), None)
         if found is None:
             raise exception.EntityNotFound(entity='ClusterTemplate', name=value)
         return str(found['uuid'])

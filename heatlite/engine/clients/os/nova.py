@@ -16,7 +16,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.microversion_mixin import MicroversionMixin
-from heatlite.engine.clients.os import nova_userdata, service
+from heatlite.engine.clients.os import collection, nova_userdata, service
 from heatlite.engine.clients.os.collection import Entity, EntityOrId
 from heatlite.engine.clients.os.nova_collections import ComputeClient
 from heatlite.engine.clients.os.pending_servers import StatusListCache
@@ -184,7 +184,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
         """Return the id of a flavor. Raises EntityNotFound."""
         client = self.client()
-        found = self._got(f'/flavors/{flavor}', 'flavor')
+        found = self._got(collection.path_of('flavors', flavor), 'flavor')
         if found is not None:
             return str(found['id'])
         named = [each for each in client.flavors.list(is_public='None') if each.name == flavor]

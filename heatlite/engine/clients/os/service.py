@@ -84,7 +84,7 @@ class ServicePlugin(StatusPlugin[R]):
         PhysicalResourceNameAmbiguity."""
         if not wanted:                      # no name of things without one
             raise exception.EntityNotFound(entity=entity, name=wanted)
-        found = self._got(f'{path}/{wanted}', key)
+        found = self._got(f'{path}{collection.path_of(wanted)}', key)
         if found is not None:
             return str(found[field])
         named = [entry for entry in self._listed(path, plural, name=wanted, **(filters or {}))

@@ -44,7 +44,7 @@ class TroveClientPlugin(service.ServicePlugin[DatabaseClient]):
     @shared.MEMOIZE_FINDER
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
         """Return the id of a flavor. Raises EntityNotFound."""
-        found = self._got(f'/flavors/{flavor}', 'flavor')
+        found = self._got(collection.path_of('flavors', flavor), 'flavor')
         if found is not None:
             return str(found['id'])
         named = [entry for entry in self._listed('/flavors', 'flavors') if entry['name'] == flavor]
@@ -61,7 +61,7 @@ class TroveClientPlugin(service.ServicePlugin[DatabaseClient]):
                     'Not allowed - %(version)s without %(type)s.') % {'version': ds_version_key, 'type': ds_type_key})
             return
         try:
-            versions = self._listed(f'/datastores/{datastore_type}/versions', 'versions')
+            versions = self._listed(collection.path_of('datastores', datastore_type, 'versions'), 'versions')
         except Exception as error:
             if self.is_not_found(error):
                 raise exception.StackValidationFailed(message=_(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import http, service
-from heatlite.engine.clients.os.collection import Client, Collection
+from heatlite.engine.clients.os.collection import Client, Collection, path_of
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
@@ -28,7 +28,7 @@ class Queue:
         self.name = name
 
     def _path(self, *parts: str) -> str:
-        return '/'.join([f'/queues/{self.name}', *parts])
+        return path_of('queues', self.name, *parts)
 
     def ensure_exists(self) -> None:
         self._http.put(self._path())
