@@ -95,26 +95,37 @@ class Instances(Collection):
 
     def drop_inside(self, call: Call, id: str, key: str) -> Any:
         found, name = self.inside(call, id)
-        if found.pop(key, None) is None:
+        if name == 'users':
+            del found[self.known_user(found, key)['name']]
+        elif found.pop(key, None) is None:
             raise NotFound(name[:-1].capitalize(), key)
         return 202
 
+    @staticmethod
+    def known_user(found: dict[str, Any], key: str) -> dict[str, Any]:
+        """The user that a path means: `name@host`, or a name, whose host is `%` then."""
+        name, host = key.rsplit('@', 1) if '@' in key else (key, '%')
+        user: dict[str, Any] = found.get(name) or {}
+        if user.get('host') != host:
+            raise NotFound('User', key)
+        return user
+
     def user(self, call: Call, id: str, key: str) -> Any:
         found, _ = self.inside(call, id)
-        if key not in found:
-            raise NotFound('User', key)
+        user = self.known_user(found, key)
         if call.method == 'PUT':
-            changes = call.json.get('user') or {}
-            user = found.pop(key)
-            user.update({name: value for name, value in changes.items() if name != 'password'})
+            changes = {name: value for name, value in (call.json.get('user') or {}).items() if name != 'password'}
+            other = found.get(changes.get('name', user['name']))
+            if changes and other is not None and other['host'] == changes.get('host', user['host']):
+                raise BadRequest(f'A user with the name "{other["name"]}@{other["host"]}" already exists.')
+            del found[user['name']]
+            user.update(changes)
             found[user['name']] = user
             return 202
-        return 200, {'user': found[key]}
+        return 200, {'user': user}
 
     def grants(self, call: Call, id: str, key: str, database: str | None = None) -> Any:
-        user = self.inside(call, id)[0].get(key)
-        if user is None:
-            raise NotFound('User', key)
+        user = self.known_user(self.inside(call, id)[0], key)
         if call.method == 'PUT':
             user['databases'] += [each for each in call.json.get('databases') or () if each not in user['databases']]
             return 202

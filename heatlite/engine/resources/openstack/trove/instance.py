@@ -172,9 +172,11 @@ class Instance(resource.Resource):
             steps.append({'do': 'databases', 'wanted': [instance_steps.plain(each)
                                                         for each in prop_diff[self.DATABASES] or ()]})
         if self.USERS in prop_diff:
-            steps.append({'do': 'users', 'wanted': [instance_steps.user_body(each)
-                                                    for each in prop_diff[self.USERS] or ()],
-                          'before': [user['name'] for user in self.properties[self.USERS] or ()]})
+            before = {user['name']: user['password'] for user in self.properties[self.USERS] or ()}
+            wanted = prop_diff[self.USERS] or ()
+            steps.append({'do': 'users', 'wanted': [instance_steps.user_body(each) for each in wanted],
+                          'passwords': [each['name'] for each in wanted
+                                        if before.get(each['name']) != each['password']]})
         return steps
 
     def check_update_complete(self, steps: list[InstanceStep]) -> bool:

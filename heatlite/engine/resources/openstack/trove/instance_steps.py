@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import collection, service
 from heatlite.engine.resources.steps import StoredStep
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class InstanceStep(StoredStep, total=False):
     flavor: str
     size: int                               # GiB
     wanted: list[Values]            # databases or users, as the service takes them
-    before: list[str]
+    passwords: list[str]            # names of the users whose password is another one
 
 
 def plain(body: Mapping[str, object]) -> dict[str, object]:
@@ -55,25 +55,28 @@ def _size(instance: Instance, step: InstanceStep) -> None:
             raise
 
 
-def _inside(instance: Instance, what: str) -> tuple[str, list[dict[str, object]]]:
-    path = f'/instances/{instance.resource_id}/{what}'
-    return path, list(instance.client().http.get(path).json()[what])
+def _path(instance: Instance, *parts: str) -> str:
+    return collection.path_of('instances', instance.resource_id, *parts)
 
 
-def _make_equal(instance: Instance, what: str, wanted: Mapping[str, Values]) -> set[str]:
+def _key(there: Values) -> str:
+    """The part of a path that means a database, or a user, whose host belongs to it."""
+    return f'{there["name"]}@{there["host"]}' if there.get('host') else str(there['name'])
+
+
+def _make_equal(instance: Instance, what: str, wanted: Mapping[str, Values]) -> dict[str, Values]:
     """Creates what the instance lacks and deletes what is not wanted. `what`: databases or users; `wanted`: by name.
 
-    Returns the names that were there before and stay."""
-    path, there = _inside(instance, what)
+    Returns what was there before and stays, by name."""
     http = instance.client().http
-    names = {str(each['name']) for each in there}
-    missing = [body for name, body in wanted.items() if name not in names]
+    there = {str(each['name']): each for each in http.get(_path(instance, what)).json()[what]}
+    missing = [body for name, body in wanted.items() if name not in there]
     if missing:
-        http.post(path, json={what: missing})
-    for name in names - set(wanted):
+        http.post(_path(instance, what), json={what: missing})
+    for name in there.keys() - set(wanted):
         with instance.client_plugin().ignore_not_found:
-            http.delete(f'{path}/{name}')
-    return names & set(wanted)
+            http.delete(_path(instance, what, _key(there[name])))
+    return {name: each for name, each in there.items() if name in wanted}
 
 
 def _by_name(step: InstanceStep) -> dict[str, Values]:
@@ -85,20 +88,28 @@ def _databases(instance: Instance, step: InstanceStep) -> None:
 
 
 def _users(instance: Instance, step: InstanceStep) -> None:
-    """New ones are made, gone ones deleted, of the others the password and the grants are made so."""
-    wanted = _by_name(step)
-    path, http = f'/instances/{instance.resource_id}/users', instance.client().http
-    for name in _make_equal(instance, 'users', wanted):
+    """New ones are made, gone ones deleted, of the others the password, the host and the grants are made so.
+
+    The service refuses the name and the host that a user has already."""
+    wanted, http = _by_name(step), instance.client().http
+    passwords = step.get('passwords', list(wanted))
+    for name, there in _make_equal(instance, 'users', wanted).items():
         body = wanted[name]
-        http.put(f'{path}/{name}', json={'user': plain({'name': name, 'password': body.get('password'),
-                                                        'host': body.get('host')})})
-        granted = {each['name'] for each in http.get(f'{path}/{name}/databases').json()['databases']}
-        asked = {each['name'] for each in body['databases']}
-        if asked - granted:
-            http.put(f'{path}/{name}/databases',
-                     json={'databases': [{'name': each} for each in sorted(asked - granted)]})
-        for each in sorted(granted - asked):
-            http.delete(f'{path}/{name}/databases/{each}')
+        host = body.get('host') if body.get('host') != there.get('host') else None
+        change = plain({'password': body.get('password') if name in passwords else None, 'host': host})
+        if change:
+            http.put(_path(instance, 'users', _key(there)), json={'user': change})
+        _grant(instance, _key({**there, **plain({'host': host})}), {each['name'] for each in body['databases']})
+
+
+def _grant(instance: Instance, user: str, asked: set[str]) -> None:
+    """`user`: its key in paths; `asked`: names of the databases that it may use."""
+    http, path = instance.client().http, _path(instance, 'users', user, 'databases')
+    granted = {str(each['name']) for each in http.get(path).json()['databases']}
+    if asked - granted:
+        http.put(path, json={'databases': [{'name': each} for each in sorted(asked - granted)]})
+    for each in sorted(granted - asked):
+        http.delete(f'{path}{collection.path_of(each)}')
 
 
 STEPS: dict[str, Callable[[Instance, InstanceStep], None]] = {
