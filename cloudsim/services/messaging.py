@@ -29,6 +29,8 @@ class Subscriptions(Collection):
             if other['subscriber'] == thing['subscriber']:
                 raise Conflict(f'Such subscription already exists.Subscriptions are unique by project + queue + '
                                f'subscriber URI.{thing["subscriber"]}')
+        if str(thing['subscriber']).startswith('trust+'):       # only here: an update stores the options as sent
+            thing.data['options'] = {**(thing['options'] or {}), 'trust_id': self.cloud.uuid()}
 
     def do_create(self, call: Call, *parents: str) -> Any:
         thing = self.make(call, dict(call.entity(None)), self.parent(call, parents))

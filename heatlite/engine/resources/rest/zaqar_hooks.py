@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 SCHEMES = ('http', 'https', 'mailto', 'trust+http', 'trust+https')
+TRUSTED, TRUST_ID = 'trust+', 'trust_id'
 PATCH = 'application/openstack-messaging-v2.0-json-patch'
 MESSAGE = '$zaqar_message$'                 # the service puts the message there
 
@@ -50,8 +52,31 @@ def subscribed_workflow(resource: DescribedResource, body: dict[str, object], gi
     data = {'workflow_id': given['workflow_id'], 'params': params, 'input': given['input'] or {}}
     endpoint = service.adapter_of(resource, 'mistral').get_endpoint()
     assert endpoint is not None
-    return {**body, 'subscriber': f"trust+{endpoint.rstrip('/')}/executions",
-            'options': {'post_data': json.dumps(data)}}
+    return with_trust(resource, {**body, 'subscriber': f"trust+{endpoint.rstrip('/')}/executions",
+                                 'options': {'post_data': json.dumps(data)}}, given, action)
+
+
+@hook
+def with_trust(resource: DescribedResource, body: dict[str, object], given: Values, action: str) -> dict[str, object]:
+    """An update has the id of the trust that the service made with the subscription: it stores the options as they are
+    sent, and starts nothing without that id."""
+    if action != 'update' or not str(body.get('subscriber')).startswith(TRUSTED):
+        return body
+    options = resource.shown(fresh=True).get('options') or {}
+    trust = {TRUST_ID: options[TRUST_ID]} if TRUST_ID in options else {}
+    return {**body, 'options': {**dict(given_options(body)), **trust}}
+
+
+def given_options(body: Mapping[str, object]) -> Mapping[str, object]:
+    found = body.get('options')
+    return found if isinstance(found, Mapping) else {}
+
+
+@hook
+def needs_a_trust(resource: DescribedResource, changed: Values, after: Values, before: Values) -> bool:
+    """Only a create makes a trust."""
+    subscriber = after['subscriber']
+    return subscriber != before['subscriber'] and str(subscriber).startswith(TRUSTED)
 
 
 @hook
