@@ -177,16 +177,20 @@ def routes(service: VolumeService) -> Iterable[Route]:
         return 200, {'volume_type_access': [{'volume_type_id': id, 'project_id': each}
                                             for each in kind.hidden['projects']]}
 
+    def refuse_public(kind: Thing) -> None:
+        if kind['is_public']:
+            raise BadRequest(f'Type access modification is not applicable to public volume type {kind.id}.')
+
     def act(call: Call, id: str) -> Any:
         kind = types.get(call, id)
         match call.json:
             case {'addProjectAccess': {'project': project}}:
-                if kind['is_public']:
-                    raise Conflict(f'Type access modification is not applicable to public volume type {id}.')
+                refuse_public(kind)
                 if project in kind.hidden['projects']:
                     raise Conflict(f'Volume type access for {id} / {project} combination already exists.')
                 kind.hidden['projects'].append(project)
             case {'removeProjectAccess': {'project': project}}:
+                refuse_public(kind)
                 if project not in kind.hidden['projects']:
                     raise NotFound('Volume type access for', f'{id} / {project} combination')
                 kind.hidden['projects'].remove(project)

@@ -52,6 +52,68 @@ def test_a_database_server_is_deleted_when_it_is_ready_for_it(cloud: Cloud):
     assert [status for _service, method, _path, status in cloud.requests() if method == 'DELETE'][-2:] == [422, 202]
 
 
+def test_names_of_databases_and_users_may_have_signs_of_urls(cloud: Cloud):
+    """Else a request would mean the database or the user with the beginning of the name."""
+    names, user = ['app', 'app#old', 'app?x', 'a b'], {'password': 'secret', 'databases': ['app']}
+    life = Life(cloud, 'OS::Trove::Instance', {**SERVER, 'databases': [{'name': name} for name in names], 'users': [
+        {'name': 'a', **user}, {'name': 'a?b', **user}, {'name': 'a#c', **user}]})
+    made = life.create()
+    life.update({**SERVER, 'databases': [{'name': 'app'}, {'name': 'a b'}], 'users': [
+        {'name': 'a', **user}, {'name': 'a#c', **user, 'password': 'other', 'databases': ['a b']}]})
+    http = cloud.client('trove').http
+    inside = {what: {each['name'] for each in http.get(f'/instances/{made.resource_id}/{what}').json()[what]}
+              for what in ('databases', 'users')}
+    assert inside == {'databases': {'app', 'a b'}, 'users': {'a', 'a#c'}}
+    life.delete()
+
+
+def test_only_what_changes_of_a_user_is_sent(cloud: Cloud):
+    """The service refuses the name and the host that a user has; its host is a part of its path."""
+    user = {'name': 'clerk', 'password': 'secret', 'host': '10.0.0.%', 'databases': ['shop']}
+    life = Life(cloud, 'OS::Trove::Instance', {**SERVER, 'users': [user]})
+    made = life.create()
+    users = f'/instances/{made.resource_id}/users'
+    for change, there in (({'databases': ['shop', 'stock']}, '10.0.0.%'), ({'password': 'other'}, '10.0.0.%'),
+                          ({'host': '10.0.1.%'}, '10.0.1.%')):
+        user = {**user, **change}
+        life.update({**SERVER, 'users': [user]})
+        found, = cloud.client('trove').http.get(users).json()['users']
+        assert found['host'] == there and {each['name'] for each in found['databases']} == set(user['databases'])
+    life.delete()
+
+
+@pytest.mark.parametrize('name', ['make#gpu', 'make?gpu', 'make/tasks', 'make '])
+def test_a_name_is_not_taken_for_another_that_is_its_beginning(cloud: Cloud, name):
+    client = cloud.client('mistral')
+    client.workflows.create(yaml.safe_dump({'version': '2.0', 'make': {'tasks': {'a': {'action': 'std.noop'}}}}))
+    with pytest.raises(exception.EntityNotFound):
+        cloud.plugin('mistral').get_workflow_by_identifier(name)
+    with pytest.raises(exception.EntityNotFound):
+        cloud.plugin('nova').find_flavor_by_name_or_id(cloud.plugin('nova').find_flavor_by_name_or_id('m1.tiny') + '#x')
+    clear(client)
+
+
+def test_a_change_of_a_subscription_keeps_its_trust(cloud: Cloud):
+    queue = Life(cloud, 'OS::Zaqar::Queue', {'name': 'q'}, name='q')
+    queue.create()
+    wanted = {'queue_name': 'q', 'subscriber': 'trust+http://one.example.org', 'ttl': 3600}
+    life = Life(cloud, 'OS::Zaqar::Subscription', wanted)
+    made = life.create()
+
+    def options():
+        answer = cloud.client('zaqar').http.get(f'/queues/q/subscriptions/{made.resource_id}').json()
+        return answer['options']
+    trust = options()['trust_id']
+    life.update({**wanted, 'ttl': 7200, 'options': {'a': 'b'}})
+    assert options() == {'a': 'b', 'trust_id': trust}
+    life.update({**wanted, 'ttl': 7300, 'options': {'a': 'b'}})
+    assert options() == {'a': 'b', 'trust_id': trust}
+    with pytest.raises(exception.UpdateReplace):            # only a create makes a trust
+        life.update({**wanted, 'subscriber': 'trust+http://two.example.org'})
+    life.delete()
+    queue.delete()
+
+
 @pytest.mark.parametrize('change, text', [
     ({'databases': []}, 'Databases property is required'), ({'databases': [{'name': 'stock'}]}, 'does not exist'),
     ({'networks': [{}]}, 'Either network or port'), ({'datastore_version': '8'}, 'Not allowed'),

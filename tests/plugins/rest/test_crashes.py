@@ -309,6 +309,36 @@ def test_one_change_at_a_time(cloud, bench):
     assert cloud.said('DELETE') == [f'DELETE {path}'] * 4
 
 
+def test_a_delete_that_the_service_gives_up_fails(cloud, bench):
+    member = bench('OS::Octavia::PoolMember', MANY_CALLS['OS::Octavia::PoolMember'])
+    path = f'/lbaas/pools/known-pool/members/{member.create().resource_id}'
+    cloud.answers[f'DELETE {path}'] = 204, None
+    cloud.answers[f'GET {path}'] = 200, {'member': {'provisioning_status': 'ERROR'}}
+    with pytest.raises(exception.ResourceInError, match='ERROR'):
+        member.run('DELETE')
+
+
+def test_a_private_volume_type_becomes_public_and_private_again(cloud, bench):
+    """The service refuses to change the list of projects of a public type."""
+    private, public = {'is_public': False, 'projects': ['known-p']}, {'is_public': True}
+    kind = bench('OS::Cinder::VolumeType', {'name': 'fast', **private})
+    path = f'/types/{kind.create().resource_id}'
+    assert cloud.said()[-1] == f'POST {path}/action'
+    cloud.requests.clear()
+    kind.update({'name': 'fast', **public})
+    assert cloud.said() == [f'PUT {path}']
+    cloud.requests.clear()
+    kind.update({'name': 'fast', **private})
+    assert cloud.said() == [f'PUT {path}', f'POST {path}/action']
+
+
+def test_a_vlan_needs_no_physical_network(bench):
+    """The service takes one that has a free VLAN."""
+    bench('OS::Neutron::ProviderNet', {'network_type': 'vlan'}).validate()
+    with pytest.raises(exception.StackValidationFailed, match='physical_network'):
+        bench('OS::Neutron::ProviderNet', {'network_type': 'flat'}).validate()
+
+
 def test_a_deletion_that_is_refused_is_worth_another_try(cloud, bench):
     """The engine makes it, with growing pauses, as for every type."""
     network = bench('OS::Neutron::Net')
