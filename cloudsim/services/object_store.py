@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from cloudsim.messages import Call, Conflict, Forbidden, NotFound, Problem, Reply
+from cloudsim.messages import BadRequest, Call, Conflict, Forbidden, NotFound, Problem, Reply
 from cloudsim.service import Route, Service
 from cloudsim.store import Table, Thing
 from cloudsim.versions import opened
@@ -259,6 +259,10 @@ def merge(headers: dict[str, str], call: Call) -> None:
         if title.startswith('X-Remove-'):
             headers.pop('X-' + title.removeprefix('X-Remove-'), None)
         elif title.startswith(KEPT) or title in CONTENT:
+            try:
+                value.encode('latin-1').decode()
+            except UnicodeError:
+                raise BadRequest('Metadata must be valid UTF-8') from None
             if value == '':
                 headers.pop(title, None)
             else:

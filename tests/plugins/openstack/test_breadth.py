@@ -318,6 +318,17 @@ def test_headers_of_a_container_have_names_in_small_letters(cloud: Cloud):
     life.delete()
 
 
+def test_metadata_of_a_container_are_utf_8(cloud: Cloud):
+    life = Life(cloud, 'OS::Swift::Container', {'X-Container-Meta': {'Owner': 'Jürgen', 'Price': '5 €'}})
+    made = life.create()
+    shown, listed = life.attribute('show'), cloud.client('swift').head_container(made.resource_id)
+    assert [(each['x-container-meta-owner'], each['x-container-meta-price']) for each in (shown, listed)] == [
+        ('Jürgen', '5 €')] * 2
+    cloud.client('swift').post_container(made.resource_id, {'X-Container-Meta-Owner': 'Zoë'})
+    assert cloud.client('swift').head_container(made.resource_id)['x-container-meta-owner'] == 'Zoë'
+    life.delete()
+
+
 def test_a_signed_url_of_a_queue_names_the_queue(cloud: Cloud):
     queue = Life(cloud, 'OS::Zaqar::Queue', {'name': 'post'}, name='queue')
     queue.create()

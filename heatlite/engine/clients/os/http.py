@@ -22,6 +22,7 @@ from heatlite.engine.clients import answers, batched_reads, library_errors
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
 
+AS_BYTES = 'latin-1'                        # how the library for HTTP writes and reads the texts of headers
 RETRIES = 4                                 # further tries of a busy service, with pauses of 0.5, 1, 2, 4 seconds
 TIMEOUTS = 2                                # so often [clients] timeout passes; one time-out may be a lost connection
 BUSY = [429, 503]                           # the service has not even begun
@@ -37,6 +38,17 @@ def limit(service: str) -> threading.BoundedSemaphore:
     if service not in _limits:
         _limits[service] = threading.BoundedSemaphore(cfg.CONF.clients.max_requests)
     return _limits[service]
+
+
+
+def sent_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers whose values are sent as UTF-8, which services for metadata take and nothing else."""
+    return {name: value.encode().decode(AS_BYTES) for name, value in headers.items()}
+
+
+def received_header(value: str) -> str:
+    """Return the text of a header that a service sends as UTF-8."""
+    return value.encode(AS_BYTES, 'replace').decode(errors='replace')
 
 
 class ServiceAdapter(adapter.Adapter):

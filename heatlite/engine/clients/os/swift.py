@@ -17,7 +17,7 @@ from urllib.parse import quote, urlsplit
 from heatlite.common import exception, limits, password_gen, template_format
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
-from heatlite.engine.clients.os import collection, service
+from heatlite.engine.clients.os import collection, http, service
 
 if TYPE_CHECKING:
     from requests import Response
@@ -71,23 +71,23 @@ class ObjectClient(collection.Client):
         return '/' + '/'.join(quote(part, safe='') for part in parts) if parts else ''
 
     def _headers(self, answer: Response) -> dict[str, str]:
-        return {name.lower(): value for name, value in answer.headers.items()}
+        return {name.lower(): http.received_header(value) for name, value in answer.headers.items()}
 
     def head_account(self) -> dict[str, str]:
         return self._headers(self.http.head(self.url))
 
     def post_account(self, headers: Mapping[str, str]) -> None:
-        self.http.post(self.url, headers=headers)
+        self.http.post(self.url, headers=http.sent_headers(headers))
 
     def get_account(self, **params: object) -> tuple[dict[str, str], list[dict[str, object]]]:
         answer = self.http.get(self.url, params={'format': 'json', **params})
         return self._headers(answer), answer.json() if answer.content else []
 
     def put_container(self, container: str, headers: Mapping[str, str] | None = None) -> None:
-        self.http.put(self._path(container), headers=headers or {})
+        self.http.put(self._path(container), headers=http.sent_headers(headers or {}))
 
     def post_container(self, container: str, headers: Mapping[str, str]) -> None:
-        self.http.post(self._path(container), headers=headers)
+        self.http.post(self._path(container), headers=http.sent_headers(headers))
 
     def head_container(self, container: str) -> dict[str, str]:
         return self._headers(self.http.head(self._path(container)))
@@ -104,7 +104,7 @@ class ObjectClient(collection.Client):
                    content_type: str | None = None) -> str | None:
         data = contents.encode() if isinstance(contents, str) else contents
         headers = {'Content-Type': content_type or 'application/octet-stream', **(headers or {})}
-        answer = self.http.put(self._path(container, name), data=data, headers=headers)
+        answer = self.http.put(self._path(container, name), data=data, headers=http.sent_headers(headers))
         etag: str | None = answer.headers.get('etag')
         return etag
 
@@ -116,7 +116,7 @@ class ObjectClient(collection.Client):
         return self._headers(self.http.head(self._path(container, name)))
 
     def post_object(self, container: str, name: str, headers: Mapping[str, str]) -> None:
-        self.http.post(self._path(container, name), headers=headers)
+        self.http.post(self._path(container, name), headers=http.sent_headers(headers))
 
     def delete_object(self, container: str, name: str) -> None:
         self.http.delete(self._path(container, name))

@@ -33,7 +33,7 @@ def send(resource: DescribedResource, call: DescribedCall) -> Any:
     if call.body is not None:
         arguments['json'] = call.body
     if call.headers:
-        arguments['headers'] = dict(call.headers)
+        arguments['headers'] = http.sent_headers(call.headers)
     if call.query:
         arguments['params'] = dict(call.query)
     if call.microversion:
@@ -44,7 +44,8 @@ def send(resource: DescribedResource, call: DescribedCall) -> Any:
             return None
         raise error_of(response, call)
     if call.verb == 'HEAD':
-        return {name.lower(): value for name, value in response.headers.items() if name.lower() != 'connection'}
+        return {name.lower(): http.received_header(value) for name, value in response.headers.items()
+                if name.lower() != 'connection'}
     if not response.content:
         return None
     return response.json() if 'json' in response.headers.get('Content-Type', '') else response.text
