@@ -59,6 +59,9 @@ def unreserve(volumes: Volumes, call: Call, volume: Thing, said: Any) -> Any:
 def attach(volumes: Volumes, call: Call, volume: Thing, said: Any) -> Any:
     need(volume, 'attach', 'available', 'attaching')
     volumes.attach(volume, said.get('instance_uuid'), said.get('mountpoint') or '/dev/vdb')
+    mode = said.get('mode') or 'rw'
+    volumes.table.change(volume, metadata={
+        'readonly': str(mode == 'ro'), **volume['metadata'], 'attached_mode': mode})
     return 202
 
 

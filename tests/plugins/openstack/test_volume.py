@@ -131,6 +131,24 @@ def test_refused(cloud: Cloud, properties):
         Life(cloud, VOLUME, properties).validate()
 
 
+@pytest.mark.parametrize('metadata', [None, {'a': 'b'}])
+@pytest.mark.parametrize('read_only', [None, False])
+def test_metadata_of_the_service_itself_are_no_drift(cloud: Cloud, metadata, read_only):
+    given = {'metadata': metadata, 'read_only': read_only}
+    wanted = {'size': 1, **{name: value for name, value in given.items() if value is not None}}
+    life = Life(cloud, 'OS::Cinder::Volume', wanted)
+    made, volumes = life.create(), cloud.client('cinder').volumes
+    volumes.action(made.resource_id, 'os-attach', {'instance_uuid': 'a', 'mountpoint': '/dev/vdb'})
+    shown = volumes.get(made.resource_id).metadata
+    assert {'readonly', 'attached_mode'} <= set(shown)
+    assert life.drift(wanted) == {}
+    if metadata is None:
+        volumes.set_metadata(made.resource_id, {'owner': 'me'})
+        assert life.drift(wanted) == {}
+    volumes.action(made.resource_id, 'os-detach', {})
+    life.delete()
+
+
 def test_drift(cloud: Cloud):
     wanted = {'size': 1, 'name': 'disk', 'metadata': {'a': 'b'}}
     life = Life(cloud, VOLUME, wanted)

@@ -22,6 +22,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Cinder::Volume'
 ATTACHMENT_TYPE = 'OS::Cinder::VolumeAttachment'
+SERVICE_METADATA = ('readonly', 'attached_mode')     # the service itself adds these
 
 
 class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
@@ -170,17 +171,16 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Fields) -> dict[str, object]:
         """Only what the template asks for: the service has a value for everything else, too."""
-        live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.METADATA,
-                                                           self.VOLUME_TYPE)
+        live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.VOLUME_TYPE)
                 if resource_properties.get(name) is not None}
         if live.get(self.VOLUME_TYPE) is not None and volume_steps.is_of_type(
                 self, live[self.VOLUME_TYPE], resource_properties[self.VOLUME_TYPE]):
             live[self.VOLUME_TYPE] = resource_properties[self.VOLUME_TYPE]
-        read_only = (resource_data.get('metadata') or {}).get('readonly')
-        if read_only is not None:
-            if resource_properties.get(self.READ_ONLY) is not None:
-                live[self.READ_ONLY] = read_only
-            live[self.METADATA] = {key: value for key, value in resource_data['metadata'].items() if key != 'readonly'}
+        shown = resource_data.get('metadata') or {}
+        if shown.get('readonly') is not None and resource_properties.get(self.READ_ONLY) is not None:
+            live[self.READ_ONLY] = shown['readonly']
+        if resource_properties.get(self.METADATA):          # the default is an empty map
+            live[self.METADATA] = {key: value for key, value in shown.items() if key not in SERVICE_METADATA}
         return live
 
     # --- snapshots ----------------------------------------------------------------------------------------
