@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from heatlite.common import exception
@@ -236,6 +238,29 @@ def test_groups_of_servers():
         assert values(cluster) == [['one', {'m': 1}]] * 2
         scale(cluster, stack_id)
         assert len(cluster.cloud.objects) == 3
+
+
+def test_members_get_block_devices_without_what_is_not_given():
+    class WithDisks(Machine):
+        properties_schema = {**Machine.properties_schema, 'BlockDeviceMappings': properties.Schema(
+            properties.Schema.LIST)}
+
+        def handle_create(self):
+            self.resource_id_set(clouds.CLOUD.create(
+                self.runtime, self.physical_resource_name(), self.properties['BlockDeviceMappings']))
+
+    given = [{'DeviceName': 'vdb', 'Ebs': {'VolumeSize': '2', 'DeleteOnTermination': True}}]
+    wanted = copy.deepcopy(SERVERS)
+    wanted['Resources']['config']['Properties']['BlockDeviceMappings'] = given
+    with Cluster() as cluster:
+        for _runtime, service in cluster.engines:
+            for name in ('glance.image', 'nova.flavor'):
+                service.registry.register_constraint(name, Anything)
+            service.registry.register('Sim::Machine', WithDisks)
+        done(cluster, cluster.ask(messages.CreateStack(
+            template=wanted, stack_name='s',
+            environment={'resource_registry': {'OS::Heat::ScaledResource': 'Sim::Machine'}}))['stack_id'], 'CREATE')
+        assert values(cluster) == [given, given]
 
 
 def life(cluster):

@@ -12,6 +12,7 @@ from heatlite.common import grouputils
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
 from heatlite.engine.resources import balanced, catalogue, members
+from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.language.template import Template
 
 NAME = 'OS::Heat::InstanceGroup'
@@ -57,7 +58,7 @@ class InstanceGroup(balanced.BalancedGroup):
 
     def member_definition(self) -> dict[str, object]:
         source = self._launch_configuration()
-        given = {name: value for name, value in source.properties.items()
+        given = {name: without_nulls(value) for name, value in source.properties.items()
                  if value is not None and name != 'InstanceId'}
         return self._member({**source.copied_properties(), **given}, source.t.metadata())
 
