@@ -111,10 +111,9 @@ def _plugin(login: Login) -> BaseAuthPlugin:
 
 def _session(auth: BaseAuthPlugin | None, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> object:
     """With connections of its own: the shared ones trust other certificates, and go anywhere."""
-    from keystoneauth1 import session
     from oslo_config import cfg
-    found = session.Session(auth=auth, session=sessions.transport(adapter), verify=not insecure, app_name='heatlite',
-                            timeout=cfg.CONF.clients.timeout)
+    found = sessions.Session(auth=auth, session=sessions.transport(adapter), verify=not insecure, app_name='heatlite',
+                             timeout=cfg.CONF.clients.timeout)
     if ca_cert and not insecure:
         file = tempfile.NamedTemporaryFile('w', suffix='.pem')      # noqa: SIM115 - it lives as long as the session
         file.write(ca_cert)

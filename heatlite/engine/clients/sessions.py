@@ -20,7 +20,7 @@ from oslo_log import log
 
 from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
-from heatlite.engine.clients import bounded, call_metrics, call_spans
+from heatlite.engine.clients import bounded, call_metrics, call_spans, logins
 
 if TYPE_CHECKING:
     from keystoneauth1.access import AccessInfo
@@ -53,7 +53,15 @@ def session(context: RequestContext) -> Session:
 
 class Session(keystone_session.Session):
     """Tells services which request they are asked for: the caller's own id of it, else ours. Clients live longer than
-    a request, so the context of the thread is asked at each call."""
+    a request, so the context of the thread is asked at each call. Errors of logins are those of `logins`."""
+
+    get_auth_headers = logins.own_errors(keystone_session.Session.get_auth_headers)
+    get_endpoint = logins.own_errors(keystone_session.Session.get_endpoint)
+    get_endpoint_data = logins.own_errors(keystone_session.Session.get_endpoint_data)
+    get_api_major_version = logins.own_errors(keystone_session.Session.get_api_major_version)
+    get_all_version_data = logins.own_errors(keystone_session.Session.get_all_version_data)
+    get_user_id = logins.own_errors(keystone_session.Session.get_user_id)
+    get_project_id = logins.own_errors(keystone_session.Session.get_project_id)
 
     def request(self, url: str, method: str, *args: object, **kwargs: object) -> requests.Response:
         current = contexts.get_current()

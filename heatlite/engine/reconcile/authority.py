@@ -25,6 +25,7 @@ from heatlite.db.credentials import Credentials
 from heatlite.db.errors import Busy, Contention
 from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
+from heatlite.engine.clients import logins
 from heatlite.engine.durability.request_ids import Ids
 from heatlite.engine.reconcile.revisions import encoded
 from heatlite.engine.resource import Resource
@@ -33,6 +34,8 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 
 LOG = logging.getLogger(__name__)
+
+FOR_GOOD = (403, 404)           # of a login with a trust: forbidden, and no such trust
 
 # A type that acts by a token, or a template whose text is not at hand, in the text of a template or an environment.
 NAMED = re.compile(rf'(?:{"|".join(sorted(ACTING_BY_TOKEN))}|TemplateURL)(?![\w:])')
@@ -119,7 +122,8 @@ class Authority:
             getattr(client, 'end_trust', client.delete_trust)(trust_id)     # an operator's own client may be as Heat's
         except Exception as error:
             LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
-            return isinstance(error, services.Forbidden)
+            return isinstance(error, services.Forbidden) or (
+                isinstance(error, logins.LoginRefused) and error.status in FOR_GOOD)
         return True
 
     @contextmanager
@@ -166,7 +170,7 @@ class Authority:
         try:
             with allowance.held():                  # what it makes must be stored, or deleted again
                 trusted = clients.of(context).client('keystone').create_trust_context()
-        except (services.Forbidden, services.Unauthorized) as error:
+        except (services.Forbidden, services.Unauthorized, logins.LoginRefused) as error:
             LOG.info('Keystone made no trust: %s', error)
             raise exception.Forbidden(_('resources that act in your name later: Keystone lets this token make no trust '
                                         '(tokens of EC2 keys, trusts and restricted application credentials cannot)')

@@ -10,6 +10,7 @@ import re
 from keystoneauth1 import exceptions
 
 from heatlite.common import exception
+from heatlite.engine.clients import logins
 from heatlite.engine.clients.os import http
 
 AWAY = frozenset({502, 503, 504})           # a proxy cannot reach the service, or the service is unavailable
@@ -29,6 +30,8 @@ def is_away(error: BaseException) -> bool:
         return is_away(error.__cause__)
     if isinstance(error, exception.HeatException):
         return False
+    if isinstance(error, logins.LoginUnanswered):
+        return True
     if isinstance(error, exceptions.ConnectionError) and not isinstance(error, exceptions.SSLError):
         return True
     return http.status_of(error) in AWAY

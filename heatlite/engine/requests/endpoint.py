@@ -10,6 +10,7 @@ from keystoneauth1 import exceptions as services
 from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.engine.clients import logins
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -55,8 +56,9 @@ def refusal(error: services.ClientException) -> exception.HeatException | None:
 
     The error names neither the service nor its address: these are for the log only.
     """
-    if isinstance(error, services.Forbidden | services.Unauthorized):
+    if isinstance(error, services.Forbidden | services.Unauthorized | logins.LoginRefused):
         return exception.Forbidden(_('a service that this request needs: it refuses your credentials'))
-    if isinstance(error, services.ConnectFailure | services.HttpServerError | services.EndpointNotFound):
+    if isinstance(error, services.ConnectFailure | services.HttpServerError | services.EndpointNotFound
+                  | logins.LoginUnanswered):
         return exception.HTTPServiceUnavailable(_('A service that this request needs does not answer.'))
     return None

@@ -12,6 +12,7 @@ from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext, hide, mask_of_thread, subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.engine.clients import logins
 
 LOG = logging.getLogger(__name__)
 
@@ -70,10 +71,10 @@ def _reason(error: Exception) -> str:
     match error:
         case exception.RequestLimitExceeded():
             return str(error)
-        case services.Forbidden() | services.Unauthorized():
+        case services.Forbidden() | services.Unauthorized() | logins.LoginRefused():
             return _('the service refuses your credentials')
         case services.CatalogException():
             return _('the service is not in the catalogue')
-        case services.ConnectFailure() | services.HttpServerError():
+        case services.ConnectFailure() | services.HttpServerError() | logins.LoginUnanswered():
             return _('the service does not answer')
     return _('the answer cannot be used')

@@ -18,6 +18,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS
 from heatlite.common.runtime import Runtime
 from heatlite.engine import clients
+from heatlite.engine.clients import logins
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
 from heatlite.language import environment as environments
@@ -48,10 +49,9 @@ class StackSets:
 
         Raises HTTPBadRequest without a login, HTTPServiceUnavailable if the cloud gives no token."""
         session = clients.of(context).context.keystone_session
-        log_in = getattr(session.auth, 'get_access', None)      # a fixed endpoint has no catalogue
         try:
-            catalogue = None if log_in is None else log_in(session).service_catalog.get_endpoints(service_type=SERVICE)
-        except (exception.AuthorizationFailure, AttributeError):        # the same, behind a choice of logins
+            catalogue = logins.access(session).service_catalog.get_endpoints(service_type=SERVICE)
+        except (exception.AuthorizationFailure, AttributeError):        # a fixed endpoint has no catalogue
             catalogue = None
         except services.ClientException as error:
             log_throttle.log(LOG, logging.INFO, type(error).__name__, 'Reading the regions of the catalogue: %s: %s',

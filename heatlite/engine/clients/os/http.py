@@ -18,13 +18,15 @@ from requests import Response
 from requests import exceptions as transport
 
 from heatlite.common import exception, retries
-from heatlite.engine.clients import answers, batched_reads, library_errors
+from heatlite.engine.clients import answers, batched_reads, library_errors, logins
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
 
 AS_BYTES = 'latin-1'                        # how the library for HTTP writes and reads the texts of headers
 RETRIES = 4                                 # further tries of a busy service, with pauses of 0.5, 1, 2, 4 seconds
 TIMEOUTS = 2                                # so often [clients] timeout passes; one time-out may be a lost connection
+NOT_FOUND = 404
+REQUEST_IDS = ('x-openstack-request-id', 'x-compute-request-id', 'x-trans-id')
 BUSY = [429, 503]                           # the service has not even begun
 BROKEN_ON_THE_WAY = [502, 504]              # it may have done it
 ONCE = ('/add_router_interface',)           # a PUT, and yet the second one is refused
@@ -70,18 +72,30 @@ class ServiceAdapter(adapter.Adapter):
         timeouts = itertools.count(1)
 
         def gives_up(error: BaseException) -> bool:
+            if isinstance(error, logins.LoginUnanswered):       # nothing was sent
+                return False
             if isinstance(error, exceptions.ConnectTimeout) and next(timeouts) >= TIMEOUTS:
                 return True
             return not ((may_repeat and repeatable) or never_arrived(error))
 
         return retries.call(lambda: self._sent(url, method, kwargs), retries.CONNECTION,
-                            exceptions.RetriableConnectionFailure, gives_up=gives_up)
+                            (exceptions.RetriableConnectionFailure, logins.LoginUnanswered), gives_up=gives_up)
 
     @functools.cached_property
     def _endpoint(self) -> str | None:
         """Found once: the catalog is long. Doubled percent signs: keystoneauth1 fills in what is behind single ones."""
         found = self.get_endpoint()
         return found.replace('%', '%%') if found else None
+
+    def _of_service(self, url: str, method: str, kwargs: Mapping[str, object]) -> Response:
+        """Send a request. Raises ServiceUnavailable for the page of a proxy, which is no answer of the service."""
+        try:
+            response = super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
+        except exceptions.NotFound as error:
+            refuse_page(error.response)
+            raise
+        refuse_page(response)
+        return response
 
     def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> Response:
         fence.pass_through()
@@ -92,13 +106,13 @@ class ServiceAdapter(adapter.Adapter):
             answers.note(Answer(str(self.service_type), method, url, response, error))
 
         try:
-            response = super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
+            response = self._of_service(url, method, kwargs)
         except exceptions.HttpError as error:
             say_it_in_the_services_words(error)
             library_errors.with_status(error, self.service_type, error.http_status, reported_name(error.response))
             note(error.response, error.message)
             raise
-        except exceptions.ConnectionError as error:
+        except (exceptions.ConnectionError, logins.LoginUnanswered) as error:
             note(None, str(error))
             raise
         note(response)
@@ -111,6 +125,18 @@ def _is_repeatable(url: str, method: str, kwargs: Mapping[str, object]) -> bool:
     if method.upper() == 'PATCH':
         return isinstance(kwargs.get('json'), Mapping)
     return method.upper() in REPEATABLE and not url.endswith(ONCE)
+
+
+def refuse_page(response: Response | None) -> None:
+    """Raise ServiceUnavailable for an answer 404 that is no service's: a proxy that has no way to the service, as while
+    either is deployed, answers with a page. It does not mean that the object is gone.
+
+    Answers of OpenStack's services are JSON, or name the request; those to HEAD, and some others, are empty."""
+    if response is None or response.status_code != NOT_FOUND or not response.content:
+        return
+    if parsed(response.content) is None and not any(name in response.headers for name in REQUEST_IDS):
+        raise exceptions.ServiceUnavailable('The answer 404 is no answer of the service, but a page of a proxy',
+                                            response=response, url=response.url)
 
 
 def say_it_in_the_services_words(error: exceptions.HttpError) -> None:

@@ -20,7 +20,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception, log_throttle, netutils, password_gen
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
-from heatlite.engine.clients import sessions
+from heatlite.engine.clients import logins, sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.clients.os.collection import Collection
 from heatlite.engine.clients.os.keystone.client import IdentityClient
@@ -86,7 +86,7 @@ class KeystoneClient:
         return token
 
     def auth_ref(self) -> AccessInfo:
-        return _access(self.session)
+        return logins.access(self.session)
 
     def url_for(self, **kwargs: object) -> str | None:
         ask: Callable[..., str | None] = self.session.get_endpoint
@@ -137,7 +137,7 @@ class KeystoneClient:
 
     def delete_trust(self, trust_id: str) -> None:
         """As `end_trust`, for plug-ins: as in Heat, a refused login is no error."""
-        with contextlib.suppress(exceptions.Unauthorized):
+        with contextlib.suppress(exceptions.Unauthorized, logins.LoginRefused):
             self.end_trust(trust_id)
 
     def end_trust(self, trust_id: str) -> None:
@@ -150,8 +150,8 @@ class KeystoneClient:
 
     @functools.cached_property
     def _service(self) -> keystone_session.Session:
-        return keystone_session.Session(auth=sessions.service_plugin(), session=sessions._transport(),
-                                        timeout=cfg.CONF.clients.timeout, **config.get_ssl_options('keystone'))
+        return sessions.Session(auth=sessions.service_plugin(), session=sessions._transport(),
+                                timeout=cfg.CONF.clients.timeout, **config.get_ssl_options('keystone'))
 
     def _service_session(self) -> keystone_session.Session:
         return self._service
@@ -191,14 +191,14 @@ class KeystoneClient:
 
     @staticmethod
     def _session_of(auth: v3.Password) -> keystone_session.Session:
-        return keystone_session.Session(auth=auth, session=sessions._transport(), timeout=cfg.CONF.clients.timeout,
-                                        **config.get_ssl_options('keystone'))
+        return sessions.Session(auth=auth, session=sessions._transport(), timeout=cfg.CONF.clients.timeout,
+                                **config.get_ssl_options('keystone'))
 
     @functools.cached_property
     def stack_domain_id(self) -> str:
         if cfg.CONF.stack_user_domain_id:
             return str(cfg.CONF.stack_user_domain_id)
-        return str(_access(self.domain_admin_client.http.session).domain_id)
+        return str(logins.access(self.domain_admin_client.http.session).domain_id)
 
     def _role_of_stack_users(self, client: IdentityClient) -> str:
         found = client.roles.list(name=cfg.CONF.heat_stack_user_role)
@@ -387,19 +387,12 @@ KsClientWrapper = KeystoneClient            # the name plug-ins know
 __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
 
 
-def _access(session: keystone_session.Session) -> AccessInfo:
-    """Return what Keystone says of the login of a session."""
-    # All that are used have it, though their base has not.
-    ask: Callable[[keystone_session.Session], AccessInfo] = getattr(session.auth, 'get_access')  # noqa: B009
-    return ask(session)
-
-
 def _own_access(session: keystone_session.Session, options: str, check: str) -> AccessInfo:
-    """As `_access`, of a login of the service itself, configured by `options`. Raises ServiceLoginRefused: the caller
-    has done nothing wrong. `check`: of doctor, which tests the login."""
+    """As `logins.access`, of a login of the service itself, configured by `options`. Raises ServiceLoginRefused: the
+    caller has done nothing wrong. `check`: of doctor, which tests the login."""
     try:
-        return _access(session)
-    except exceptions.Unauthorized as error:
+        return logins.access(session)
+    except logins.LoginRefused as error:
         log_throttle.log(LOG, logging.WARNING, options, '%s: the service cannot log in at Keystone: %s; '
                          'heatlite-manage doctor --only %s shows more', options, error, check)
         raise exception.ServiceLoginRefused(options=options) from None

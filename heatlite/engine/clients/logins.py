@@ -1,0 +1,77 @@
+"""Makes errors of a login at Keystone a class of their own: their status says nothing of the object of a request.
+
+A session logs in before it sends a request. keystoneauth1 raises the same classes for the answers to both, so that
+"404" of the login would count as the end of the object, and "409" as a conflict.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import ParamSpec, TypeVar
+
+from keystoneauth1 import exceptions
+from keystoneauth1.access import AccessInfo
+from keystoneauth1.session import Session
+from requests import Response
+
+from heatlite.common.exception import shortened
+
+P = ParamSpec('P')
+T = TypeVar('T')
+
+REFUSALS = frozenset({401, 403})
+WRONG = frozenset({400, 404})           # refusals in the form of Keystone ("Could not find trust"); else of a proxy
+
+
+class LoginRefused(exceptions.AuthorizationFailure):    # type: ignore[misc]
+    """Keystone refuses a login. `status`: of its answer, which is no attribute that is read as an HTTP status."""
+
+    def __init__(self, said: str, status: int) -> None:
+        super().__init__(f'Keystone refuses the login: {said}')
+        self.status = status
+
+
+class LoginUnanswered(exceptions.AuthorizationFailure):     # type: ignore[misc]
+    """Keystone cannot be asked for a token at the moment: it, or a proxy in front of it, answers with an error that is
+    no refusal. No request was sent to a service."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f'Keystone gives no token: {said}')
+
+
+def own_errors(function: Callable[P, T]) -> Callable[P, T]:
+    """Make a function that logs in raise LoginRefused and LoginUnanswered in the place of errors with a status."""
+    @functools.wraps(function)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except exceptions.HttpError as error:
+            raise _error(error) from error
+        except exceptions.InvalidResponse as error:
+            raise LoginUnanswered(shortened(str(error))) from error
+
+    return wrapper
+
+
+@own_errors
+def access(session: Session) -> AccessInfo:
+    """Return what Keystone says of the login of a session. Raises AttributeError for a plug-in without one."""
+    # All that are used have it, though their base has not.
+    ask: Callable[[Session], AccessInfo] = getattr(session.auth, 'get_access')      # noqa: B009
+    return ask(session)
+
+
+def _error(error: exceptions.HttpError) -> LoginRefused | LoginUnanswered:
+    said = shortened(str(error))
+    is_refusal = error.http_status in REFUSALS or (error.http_status in WRONG and _is_of_keystone(error.response))
+    return LoginRefused(said, error.http_status) if is_refusal else LoginUnanswered(said)
+
+
+def _is_of_keystone(response: Response | None) -> bool:
+    """Whether an answer has the form of Keystone's errors."""
+    try:
+        body = None if response is None else response.json()
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(body, Mapping) and isinstance(body.get('error'), Mapping)
