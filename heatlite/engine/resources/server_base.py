@@ -84,8 +84,9 @@ class BaseServer(stack_user.StackUser):
         """Users, queues and objects of the transport; gone already is fine."""
         queue = self.data().get('metadata_queue_id')
         if queue is not None:                   # while there is still a user to do it
+            zaqar = self._zaqar()
             with self.client_plugin('zaqar').ignore_not_found:
-                self._zaqar().queue(queue).delete()
+                zaqar.queue(queue).delete()
             self.data_delete('metadata_queue_id')
         if self._get_user_id() is not None:
             self._delete_user()

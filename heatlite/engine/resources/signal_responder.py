@@ -207,8 +207,9 @@ class SignalResponder(stack_user.StackUser):
         queue = self.data().get('zaqar_signal_queue_id')
         if queue is None:
             return
+        zaqar = self._zaqar()
         with self.client_plugin('zaqar').ignore_not_found:
-            self._zaqar().queue(queue).delete()
+            zaqar.queue(queue).delete()
         self.data_delete('zaqar_signal_queue_id')
 
     # --- all of them --------------------------------------------------------------------------------------

@@ -282,7 +282,7 @@ class BaseVolumeAttachment(resource.Resource):
         try:
             return self.find_existing()
         except Exception as error:
-            self.client_plugin().ignore_not_found(error)
+            self.client_plugin('nova').ignore_not_found(error)
             return None
 
     def _detachment(self) -> Detachment:

@@ -150,11 +150,12 @@ class ElasticIpAssociation(resource.Resource):
             neutron.add_gateway_router(router['id'], {'network_id': floating['floating_network_id']})
 
     def _dissociate(self) -> None:
+        plugin = self.client_plugin()
         with self.client_plugin('neutron').ignore_not_found:
             if self.properties[self.EIP]:
-                self.client_plugin().dissociate_floatingip_address(self.properties[self.EIP])
+                plugin.dissociate_floatingip_address(self.properties[self.EIP])
             else:
-                self.client_plugin().dissociate_floatingip(self.properties[self.ALLOCATION_ID])
+                plugin.dissociate_floatingip(self.properties[self.ALLOCATION_ID])
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
                                      before_props: Properties) -> bool:

@@ -14,6 +14,7 @@ from oslo_config import cfg
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.clients import logins
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.snapshots import Snapshotted
@@ -146,8 +147,9 @@ class RemoteStack(resource.Resource):
     def handle_delete(self) -> bool:
         if self.resource_id is None:
             return False
+        heat = self.heat()
         try:
-            self.heat().stacks.delete(self.resource_id)
+            heat.stacks.delete(self.resource_id)
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return False
@@ -203,35 +205,36 @@ class RemoteStack(resource.Resource):
     # --- waiting ------------------------------------------------------------------------------------------
 
     def check_create_complete(self, _handle: object = None) -> bool:
-        return self._is_over(self.CREATE)
+        return self._is_over(self.CREATE, self.heat())
 
     def check_update_complete(self, _handle: object = None) -> bool:
-        return self._is_over(self.UPDATE)
+        return self._is_over(self.UPDATE, self.heat())
 
     def check_suspend_complete(self, _handle: object = None) -> bool:
-        return self._is_over(self.SUSPEND)
+        return self._is_over(self.SUSPEND, self.heat())
 
     def check_resume_complete(self, _handle: object = None) -> bool:
-        return self._is_over(self.RESUME)
+        return self._is_over(self.RESUME, self.heat())
 
     def check_check_complete(self, _handle: object = None) -> bool:
-        return self._is_over(self.CHECK)
+        return self._is_over(self.CHECK, self.heat())
 
     def check_snapshot_complete(self, has_begun: bool | None = None) -> bool:
-        return has_begun is False or self._is_over(self.SNAPSHOT)
+        return has_begun is False or self._is_over(self.SNAPSHOT, self.heat())
 
     def check_delete_complete(self, asked: object = None) -> bool:
         if not asked:
             return True
+        heat = self.heat()
         try:
-            return self._is_over(self.DELETE)
+            return self._is_over(self.DELETE, heat)
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return True
 
-    def _is_over(self, action: str) -> bool:
+    def _is_over(self, action: str, heat: OrchestrationClient) -> bool:
         """Raise ResourceInError, ResourceUnknownStatus."""
-        found = self.heat().stacks.get(self.resource_id or '')
+        found = heat.stacks.get(self.resource_id or '')
         done, _underscore, status = found.stack_status.partition('_')
         if done != action or status == self.IN_PROGRESS:
             return False
@@ -255,8 +258,9 @@ class RemoteStack(resource.Resource):
                                      check_init_complete) or True
 
     def needs_replace_failed(self) -> bool:
+        heat = self.heat()
         try:
-            self.heat().stacks.get(self.resource_id or '')
+            heat.stacks.get(self.resource_id or '')
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return True
@@ -282,10 +286,9 @@ class RemoteStack(resource.Resource):
 
 def _username(session: Session) -> str | None:
     """The name of the user who asks the other service; None: it is not known."""
-    log_in = getattr(session.auth, 'get_access', None)
     try:
-        return None if log_in is None else str(log_in(session).username)
-    except AttributeError:                  # a choice of logins without one
+        return str(logins.access(session).username)
+    except AttributeError:                  # a fixed endpoint has none
         return None
 
 
