@@ -22,6 +22,7 @@ LISTED = {
     'engine.reconcile': {
         'authority.give_up': 'calls the identity service only',
         'authority.give_up_project': 'calls the identity service only',
+        'authority.is_dead': 'calls the identity service only',
         'diff._readable': 'converts a value by its schema',
         'step_inspector.is_plainly_unchanged': 'the inspection meets the error again',
         'implicit_dependencies.complete': 'works on a draft without a database',

@@ -41,6 +41,7 @@ class Keystone:
     def __init__(self):
         self.trusts, self.numbers = {}, itertools.count(1)
         self.error = None                       # with which it answers deletes
+        self.outage = None                      # with which it answers logins
         self.meanwhile = []                     # what happens while it makes the next trust
 
     def create(self, client):
@@ -58,12 +59,18 @@ class Keystone:
         assert self.trusts.get(trust_id, client.context.user_id) == client.context.user_id
         self.trusts.pop(trust_id, None)
 
+    def is_dead(self, client):
+        if self.outage is not None:
+            raise self.outage
+        return client.context.trust_id not in self.trusts
+
 
 @pytest.fixture
 def keystone(monkeypatch):
     made = Acting.keystone = Keystone()
     monkeypatch.setattr(KeystoneClient, 'create_trust_context', lambda client: made.create(client))
     monkeypatch.setattr(KeystoneClient, 'end_trust', lambda client, trust_id: made.delete(client, trust_id))
+    monkeypatch.setattr(KeystoneClient, 'is_trust_dead', lambda client: made.is_dead(client))
     return made
 
 
@@ -261,6 +268,54 @@ def test_updates_of_two_users_at_once_are_executed_for_their_own(seed, keystone)
         cluster.settle(stack_id)
         in_root = [(acting, value) for acting, value in Acting.acts if not value.startswith('of ')]
         assert all(acting == value for acting, value in in_root), Acting.acts
+
+
+def test_a_delete_by_a_colleague_acts_for_the_colleague(cluster, keystone):
+    """The owner may have left: Keystone refuses the trusts of a user who is disabled."""
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    cluster.is_('bob')
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert Acting.deletes == [('bob', 'delete')] * 2
+    assert keystone.trusts == {}
+
+
+@pytest.mark.parametrize('action', ['update', 'delete'])
+def test_a_dead_trust_is_replaced_for_its_owner(cluster, keystone, action):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    keystone.trusts.clear()
+    if action == 'update':
+        update(cluster, stack_id, 'new')
+        done(cluster, stack_id, 'UPDATE')
+        assert list(keystone.trusts.values()) == ['ann']
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert Acting.deletes == [('ann', 'delete')] * 2
+
+
+def test_a_trust_is_kept_while_keystone_does_not_answer(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    before = dict(keystone.trusts)
+    keystone.outage = services.ConnectFailure()
+    update(cluster, stack_id, 'new')
+    done(cluster, stack_id, 'UPDATE')
+    assert keystone.trusts == before
+
+
+@pytest.mark.parametrize('is_dead, acting', [(False, 'ann'), (True, 'admin')])
+def test_a_delete_by_an_administrator_acts_for_the_owner_while_that_is_possible(cluster, keystone, is_dead, acting):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    if is_dead:
+        keystone.trusts.clear()
+    cluster.context = RequestContext(project_id='another', user_id='admin', username='admin', auth_token='t',
+                                     roles=['admin'], is_admin=True, overwrite=False)
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert Acting.deletes == [(acting, 'delete')] * 2
 
 
 def test_a_nested_stack_that_the_update_leaves_alone_has_another_owner_too(cluster):

@@ -108,6 +108,19 @@ class Authority:
         return stored is None or not context.user_id or (
             stored.user_id == context.user_id and stored.project_id == context.project_id)
 
+    @staticmethod
+    def is_dead(stored: Credentials | None) -> bool:
+        """Return whether Keystone refuses the trust of stored credentials for good. False if that is not known, as
+        during an outage."""
+        if stored is None or stored.trust_id is None:
+            return False
+        try:
+            client = clients.of(context_of(replace(stored, token=None))).client('keystone')
+            return bool(client.is_trust_dead()) if hasattr(client, 'is_trust_dead') else False      # an operator's own
+        except Exception as error:
+            LOG.info('Whether the trust of stack credentials %s is in force is not known: %s', stored.id, error)
+            return False
+
     def give_up(self, stored: Credentials, context: RequestContext | None = None) -> bool:
         """Delete a trust that is no longer needed. A failure is only logged. `context`: of its user; None: of the trust
         itself.

@@ -105,8 +105,8 @@ class Owners:
 
     def renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                 now: datetime) -> Credentials | None:
-        """Return new credentials if another user owns the stack, or it may need a trust that it lacks; else None. A
-        nested stack has those of its root.
+        """Return new credentials if another user owns the stack, or it may need a trust that it lacks, or Keystone
+        refuses the one it has; else None. A nested stack has those of its root.
 
         `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
         their trust may have been deleted with a stack since."""
@@ -133,7 +133,8 @@ class Owners:
         if stored is not None and is_own:
             if not context.own_token:
                 return None
-            has_trust = bool(stored.trust_id) and not is_from_backup(row, stored)
+            has_trust = (bool(stored.trust_id) and not is_from_backup(row, stored)
+                         and not self._authority.is_dead(stored))
             if has_trust or (stored.password and not context.password):
                 return self._authority.with_token(context, stored) if row.acts_by_token else None
         return self._authority.record(context, definition, now, bool(row.acts_by_token), needs_service=can_act)

@@ -110,22 +110,20 @@ class StackActions:
             self._authority.give_up_unstored(context, made)
 
     def _renewed(self, context: RequestContext, stack_id: str) -> tuple[Credentials | None, Credentials | None]:
-        """Return the credentials of a stack, and those that a delete puts in their place: of a restored stack, whose
-        trust may have been deleted with the stack since the backup, and of one that acts by the token of the request.
-        None for any other stack, also of another user, and where none can be made: the delete is tried with the old
-        ones."""
+        """Return the credentials of a stack, and those that a delete puts in their place. None where the present ones
+        suffice, or no others can be made: the delete is tried with the old ones."""
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
-            if not context.own_token or row.owner_id is not None or not row.credentials_id or (
-                    row.restored_from is None and row.acts_by_token is False):
+            if not context.own_token or row.owner_id is not None or not row.credentials_id:
                 return None, None
             present = credentials.get(tx, row.credentials_id)
-            if present is None or not self._authority.is_of(present, context):
+            if present is None:
                 return None, None
             acts_by_token = present.trust_id is not None and (
                 stack_sets.acts_by_token(tx, row.id) if row.acts_by_token is None else row.acts_by_token)
-            if not acts_by_token and not is_from_backup(row, present):
-                return None, None
+        if not self._needs_others(context, row, present, acts_by_token):
+            return None, None
+        with self._database.reader() as tx:
             template = templates.get(tx, row.template_id)
         try:
             return present, self._owners.renewed(
@@ -136,6 +134,18 @@ class StackActions:
         except Exception as error:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
             return None, None
+
+    def _needs_others(self, context: RequestContext, row: stacks.StoredStack, present: Credentials,
+                      acts_by_token: bool) -> bool:
+        """Whether a delete needs other credentials than the present ones: of a stack that acts by the token of the
+        request; of a restored one, whose trust may have been deleted with the stack since the backup; of another user
+        of the project, who may have left; and of all others if Keystone refuses the trust. So an administrator of
+        another project acts for the owner as long as that is possible."""
+        if self._authority.is_of(present, context):
+            is_needed = acts_by_token or is_from_backup(row, present)
+        else:
+            is_needed = context.project_id == row.project_id and bool(present.trust_id or present.password)
+        return is_needed or self._authority.is_dead(present)
 
     def preview_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, PreviewedStack]:
         """Return the present row, and what a delete would do."""

@@ -17,7 +17,7 @@ from heatlite.engine.clients import constraint_names, sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.reconcile.authority import context_of
+from heatlite.engine.reconcile.authority import Authority, context_of
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud
 
@@ -276,17 +276,22 @@ def key():
     cfg.CONF.clear_override('auth_encryption_key')
 
 
-def stored(cloud: Cloud, trust_id: str, token: str | None = None) -> RequestContext:
-    """The context of a stack with a trust."""
+def credentials_of(cloud: Cloud, trust_id: str, token: str | None = None) -> Credentials:
+    """Those of a stack with a trust."""
     def sealed(secret: str | None) -> str | None:
         return None if secret is None else crypt.encrypt(secret)[1]
 
     context = cloud.context
-    return context_of(Credentials(
+    return Credentials(
         id='c', project_id=context.project_id, project_name='demo', user_id=context.user_id, username=context.username,
         auth_url=context.auth_url, region_name=context.region_name, trust_id=sealed(trust_id),
         trustor_user_id=context.user_id, password=None, token=sealed(token), method=crypt.encrypt('')[0],
-        created_at=datetime(2030, 1, 1)))
+        created_at=datetime(2030, 1, 1))
+
+
+def stored(cloud: Cloud, trust_id: str, token: str | None = None) -> RequestContext:
+    """The context of a stack with a trust."""
+    return context_of(credentials_of(cloud, trust_id, token))
 
 
 def test_rules_for_types_count_the_roles_of_a_trust(cloud: Cloud, trustee, key, conf):

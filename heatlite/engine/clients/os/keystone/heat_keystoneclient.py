@@ -148,6 +148,23 @@ class KeystoneClient:
         except exceptions.NotFound:
             LOG.debug('Trust %s is gone', trust_id)
 
+    def is_trust_dead(self) -> bool:
+        """Return whether Keystone refuses the login with the trust of the context, though it accepts the service user:
+        the trust is deleted, or its user is disabled or has lost a role. Asks once; twice after a refusal."""
+        try:
+            self.session.get_token()
+        except logins.LoginRefused as error:
+            LOG.info('A trust is of no use any more: %s', error)
+            return self._service_user_logs_in()
+        return False
+
+    def _service_user_logs_in(self) -> bool:
+        try:
+            logins.access(self._service_session())
+        except logins.LoginRefused:
+            return False
+        return True
+
     @functools.cached_property
     def _service(self) -> keystone_session.Session:
         return sessions.Session(auth=sessions.service_plugin(), session=sessions._transport(),
