@@ -123,7 +123,7 @@ def test_ec2_keys_open_the_door_with_a_right_signature(sim):
     key = own.post(f'/v3/users/{own.get_user_id()}/credentials/OS-EC2', endpoint_filter={'service_type': 'identity'},
                    json={'tenant_id': own.get_project_id()}).json()['credential']
     params = {'AWSAccessKeyId': key['access'], 'Action': 'ListStacks', 'SignatureMethod': 'HmacSHA256',
-              'SignatureVersion': '2', 'Timestamp': '2026-01-01T00:00:00'}
+              'SignatureVersion': '2', 'Timestamp': sim.ask('GET', 'clock')['now']}
     query = '&'.join(f'{name}={params[name].replace(":", "%3A")}' for name in sorted(params))
     text = f'GET\n127.0.0.1\n/v1/\n{query}'
     signature = base64.b64encode(hmac.new(key['secret'].encode(), text.encode(), hashlib.sha256).digest()).decode()
@@ -131,8 +131,11 @@ def test_ec2_keys_open_the_door_with_a_right_signature(sim):
                             'params': params, 'signature': signature}}
     answer = requests.post(f'{sim.url}/v3/ec2tokens', json=body, timeout=30)
     assert answer.json()['token']['project']['id'] == own.get_project_id()
-    body['credentials']['signature'] = signature.swapcase()
-    assert requests.post(f'{sim.url}/v3/ec2tokens', json=body, timeout=30).status_code == 401
+    wrong = {'credentials': {**body['credentials'], 'signature': signature.swapcase()}}
+    assert requests.post(f'{sim.url}/v3/ec2tokens', json=wrong, timeout=30).status_code == 401
+    for seconds, status in ((890, 200), (20, 401)):
+        sim.advance(seconds)
+        assert requests.post(f'{sim.url}/v3/ec2tokens', json=body, timeout=30).status_code == status
 
 
 def test_roles_by_user_and_by_group(sim):

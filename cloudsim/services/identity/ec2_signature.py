@@ -9,6 +9,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -20,6 +21,8 @@ from cloudsim.versions import opened
 if TYPE_CHECKING:
     from cloudsim.services.identity import IdentityService
 
+AUTH_TTL = 900.0                # seconds: [credential] auth_ttl of Keystone
+
 
 def routes(service: IdentityService) -> Iterable[Route]:
     @opened
@@ -28,6 +31,9 @@ def routes(service: IdentityService) -> Iterable[Route]:
         key = service.collection('ec2_credentials').by_access(str(said.get('access')))
         if key is None or said.get('signature') not in signatures(said, key[0]):
             raise Problem(401, 'EC2 signature not supplied or wrong.', 'Unauthorized')
+        signed_at = time_of(said)
+        if signed_at is not None and signed_at + AUTH_TTL < service.cloud.clock.now():
+            raise Problem(401, 'Credential is expired', 'Unauthorized')
         user = service.collection('users').table.get(key[1])
         project = service.collection('projects').table.get(key[2])
         if user is None or project is None:
@@ -37,6 +43,19 @@ def routes(service: IdentityService) -> Iterable[Route]:
 
     yield 'POST', '/v3/ec2tokens', ec2
     yield 'POST', '/v3/s3tokens', ec2
+
+
+def time_of(said: dict[str, Any]) -> float | None:
+    """When a request was signed, in seconds since 1970; None: the signature has no time, and does not expire."""
+    params, headers = said.get('params') or {}, said.get('headers') or {}
+    given = params.get('Timestamp') or headers.get('X-Amz-Date') or params.get('X-Amz-Date')
+    if not given:
+        return None
+    try:
+        found = datetime.fromisoformat(str(given))
+    except ValueError:
+        raise Problem(400, 'Unable to parse timestamp', 'Bad Request') from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
 
 
 def signatures(said: dict[str, Any], secret: str) -> list[str]:

@@ -26,6 +26,7 @@ LOG = log.getLogger(__name__)
 SIGNAL_TYPES = (WAITCONDITION, SIGNAL) = ('/waitcondition', '/signal')
 SIGNAL_VERB = {WAITCONDITION: 'PUT', SIGNAL: 'POST'}
 SWIFT_SIGNALS_READ = 'swift_signals_read'   # data: JSON list of the times of signals that were handled
+SIGNED_URL = 'ec2_signed_url'           # data
 MOST_TIMES = 100                        # of signals that are noted
 TIME = '%Y-%m-%dT%H:%M:%SZ'
 
@@ -37,6 +38,7 @@ class SignalResponder(stack_user.StackUser):
     CFN_SIGNAL, TEMP_URL_SIGNAL, HEAT_SIGNAL, NO_SIGNAL, ZAQAR_SIGNAL, TOKEN_SIGNAL, AUTO = (
         'CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL', 'TOKEN_SIGNAL', 'AUTO')
     requires_deferred_auth = True
+    _has_lasting_url = False                # whether a signed URL with a time stays the same, too
 
     def handle_delete(self) -> object:
         self._delete_signals()
@@ -76,9 +78,13 @@ class SignalResponder(stack_user.StackUser):
     # --- a signed address of the CFN API ------------------------------------------------------------------
 
     def _get_ec2_signed_url(self, signal_type: str = SIGNAL, never_expire: bool = False) -> str | None:
-        """Who has it may signal, by that verb only. None in a cloud without identity. Heat stores keys and no URL."""
-        stored = self.data().get('ec2_signed_url')
-        if stored is not None:
+        """Who has it may signal, by that verb only. None in a cloud without identity.
+
+        `never_expire`: without a time. One with a time is refused by Keystone after `[credential] auth_ttl` (15
+        minutes): it is signed anew for each use, and not stored unless `_has_lasting_url`."""
+        is_stored = never_expire or self._has_lasting_url
+        stored = self.data().get(SIGNED_URL)
+        if stored is not None and is_stored:
             return stored
         if not self.has_identity:
             return None
@@ -89,7 +95,8 @@ class SignalResponder(stack_user.StackUser):
                 self._create_user()
             self._create_keypair()
         url = self._signed(signal_type, self.data()['access_key'], self.data()['secret_key'], never_expire)
-        self.data_set('ec2_signed_url', url, redact=True)
+        if is_stored:
+            self.data_set(SIGNED_URL, url, redact=True)
         return url
 
     def _signed(self, signal_type: str, access: str, secret: str, never_expire: bool) -> str:
@@ -110,7 +117,7 @@ class SignalResponder(stack_user.StackUser):
         return f'{place.scheme}://{host}{path}?{urlencode({**params, "Signature": signature})}'
 
     def _delete_ec2_signed_url(self) -> None:
-        self.data_delete('ec2_signed_url')
+        self.data_delete(SIGNED_URL)
         if self.has_identity:
             self._delete_keypair()
 

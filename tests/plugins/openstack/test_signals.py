@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 import requests
@@ -190,6 +190,57 @@ def test_a_deployment_that_heat_has_begun_over_another(cloud: Cloud, action, beg
 
 DEPLOYED = {'config': 'c', 'server': 's'}
 NOT_STORED_BY_HEAT = {'CFN_SIGNAL': {'ec2_signed_url'}, 'TEMP_URL_SIGNAL': {'swift_signals_read'}}
+
+
+def is_accepted(cloud: Cloud, url: str, verb: str) -> bool:
+    """Whether Keystone accepts the signature of a URL of the CFN API."""
+    place = urlsplit(url)
+    params = dict(parse_qsl(place.query))
+    said = {'host': place.netloc, 'verb': verb, 'path': unquote(place.path), 'params': params, 'body_hash': '',
+            'access': params['AWSAccessKeyId'], 'signature': params['Signature'], 'headers': {}}
+    answer = requests.post(f'{cloud.url}/v3/ec2tokens', json={'credentials': said}, timeout=10)
+    return answer.status_code == 200
+
+
+@pytest.fixture
+def cfn():
+    cfg.CONF.set_override('heat_waitcondition_server_url', 'http://cfn/v1/waitcondition')
+    yield
+    cfg.CONF.clear_override('heat_waitcondition_server_url')
+
+
+@pytest.mark.parametrize('begun_by', ['this release', 'a former one'])
+def test_a_later_deployment_has_an_address_that_is_accepted(cloud: Cloud, cfn, stack_domain, begun_by):
+    """Keystone refuses what was signed more than 15 minutes ago. Former releases stored that for all deployments."""
+    here = Life(cloud, 'OS::Heat::SoftwareDeployment', DEPLOYED).fresh('CREATE', 'COMPLETE')
+    if begun_by == 'a former one':
+        with_time = here._get_ec2_signed_url()
+        here.data_set('ec2_signed_url', with_time, redact=True)
+    list(here._derived_inputs('CREATE'))
+    for action in ('UPDATE', 'SUSPEND', 'DELETE'):
+        cloud.advance(3600)
+        inputs = {name: value for name, value, _about in here._derived_inputs(action)}
+        cloud.advance(3600)
+        assert is_accepted(cloud, inputs['deploy_signal_id'], inputs['deploy_signal_verb'])
+    if begun_by == 'a former one':
+        assert not is_accepted(cloud, with_time, 'POST')
+    here._delete_signals()
+    assert not is_accepted(cloud, inputs['deploy_signal_id'], 'POST')
+    here._delete_user()
+    here.stack.give_up_project()
+
+
+def test_an_address_with_a_time_is_signed_at_each_use_except_that_of_a_handle(cloud: Cloud, cfn, stack_domain):
+    lives = {name: Life(cloud, name, given) for name, given in (
+        ('OS::Heat::SoftwareDeployment', DEPLOYED), (HANDLE, {'signal_transport': 'CFN_SIGNAL'}))}
+    for name, life in lives.items():
+        here = life.fresh('CREATE', 'COMPLETE')
+        first = here._get_ec2_signed_url()
+        here.runtime.sleep(60)
+        assert (here._get_ec2_signed_url() == first) is (name == HANDLE)
+        here._delete_signals()
+        here._delete_user()
+        life.stack.give_up_project()
 
 
 @pytest.mark.parametrize('transport', ['CFN_SIGNAL', 'HEAT_SIGNAL', 'TEMP_URL_SIGNAL', 'ZAQAR_SIGNAL'])

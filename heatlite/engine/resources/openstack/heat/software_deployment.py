@@ -109,7 +109,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         yield 'deploy_signal_transport', self._transport(), _('How the server tells what came of it.')
         match self._transport():
             case self.CFN_SIGNAL:
-                yield 'deploy_signal_id', self._get_ec2_signed_url(), _('Address to signal to.')
+                yield 'deploy_signal_id', self._new_signed_url(), _('Address to signal to.')
                 yield 'deploy_signal_verb', 'POST', _('Verb to signal with.')
             case self.TEMP_URL_SIGNAL:
                 yield 'deploy_signal_id', self._get_swift_signal_url(), _('Address to put the signal to.')
@@ -118,6 +118,13 @@ class SoftwareDeployment(signal_responder.SignalResponder):
                 yield from self._login()
                 if way == self.ZAQAR_SIGNAL:
                     yield 'deploy_queue_id', self._get_zaqar_signal_queue_id(), _('Queue to post the signal to.')
+
+    def _new_signed_url(self) -> str | None:
+        """Signed for this deployment, without a time: a server may boot, and a script run, for longer than a signature
+        with a time is accepted. Its key ends with the deployment. Former releases stored one with the time of the first
+        deployment."""
+        self.data_delete(signal_responder.SIGNED_URL)
+        return self._get_ec2_signed_url(never_expire=True)
 
     def _login(self) -> Iterator[tuple[str, object, str]]:
         found = self._get_heat_signal_credentials()
