@@ -235,13 +235,23 @@ class StoredContext(RequestContext):
         return self.own_token is None and bool(self.trust_id or self.password)
 
     @functools.cached_property
-    def with_roles(self) -> RequestContext:
-        """The same with the roles of the token with which the stack acts; those of the request are not stored. Asks
-        Keystone once, and raises its errors."""
-        found, session = copy.copy(self), self.keystone_session
-        access: Callable[[Session], AccessInfo] = getattr(session.auth, 'get_access')   # noqa: B009 - not of its base
-        found.roles = list(access(session).role_names or ())
+    def as_logged_in(self) -> RequestContext:
+        """The caller as Keystone describes the login with which the stack acts: what access rules ask for, such as
+        roles and domains, is not stored. Asks Keystone once, and raises its errors."""
+        found, access = copy.copy(self), self._access()
+        found.roles = list(access.role_names or ())
+        for name in ('user_id', 'user_domain_id', 'project_id', 'project_domain_id', 'domain_id'):
+            setattr(found, name, getattr(access, name))
+        found.user_domain_name, found.project_domain_name = access.user_domain_name, access.project_domain_name
+        found.is_admin_project = bool(access.is_admin_project)
+        found.system_scope = 'all' if access.system_scoped else None
         return found
+
+    def _access(self) -> AccessInfo:
+        session = self.keystone_session
+        session.get_token()                     # with the errors of logins; the plug-in has the answer then
+        ask: Callable[[Session], AccessInfo] = getattr(session.auth, 'get_access')      # noqa: B009 - not of its base
+        return ask(session)
 
     @property
     def can_log_in(self) -> bool:

@@ -378,11 +378,16 @@ class Policy:
 
     def allows_type(self, context: RequestContext, resource_type: str) -> bool:
         """Whether `context` may use a resource type; a type without a rule is allowed."""
+        return all(self.allows(context, rule) for rule in self._rules_of_type(resource_type))
+
+    def limits_type(self, resource_type: str) -> bool:
+        """Whether there is a rule for a resource type."""
+        return bool(self._rules_of_type(resource_type))
+
+    def _rules_of_type(self, resource_type: str) -> list[str]:
         self._look()
         namespace = f'{resource_type.rpartition("::")[0]}::*'
-        return all(self.allows(context, rule)
-                   for rule in (rule_of_type(resource_type), rule_of_type(namespace))
-                   if rule in self._enforcer.rules)
+        return [rule for rule in (rule_of_type(resource_type), rule_of_type(namespace)) if rule in self._enforcer.rules]
 
     def enforce_type(self, context: RequestContext, resource_type: str) -> None:
         """Raise Forbidden, naming the type."""

@@ -260,11 +260,15 @@ class TypeRegistry:
     def allows(self, context: RequestContext, type_name: str) -> bool:
         """Whether the policy lets the caller use a type.
 
-        Stored credentials have no roles: where a rule refuses them, those of their token count. Without a login, which
-        stacks have that call no service, they may use what the request was allowed to."""
+        Stored credentials have no roles and domains: those of their login count, for which Keystone is asked if there
+        is a rule for the type. Without a login, which stacks have that call no service, they may use what the request
+        was allowed to."""
         rules = self._rules()
-        return rules.allows_type(context, type_name) or (isinstance(context, StoredContext) and (
-            not context.can_log_in or rules.allows_type(context.with_roles, type_name)))
+        if not isinstance(context, StoredContext):
+            return rules.allows_type(context, type_name)
+        if not context.can_log_in or not rules.limits_type(type_name):
+            return True
+        return rules.allows_type(context.as_logged_in, type_name)
 
     def enforce(self, context: RequestContext, rule: str) -> None:
         """Raise Forbidden unless the caller passes a rule of the policy."""

@@ -299,10 +299,40 @@ def test_rules_for_types_count_the_roles_of_a_trust(cloud: Cloud, trustee, key, 
     trusted = cloud.client('keystone').create_trust_context()
     context = stored(cloud, trusted.trust_id)
     known = registry.create(conf)
-    assert not context.roles and context.with_roles.roles
-    assert known.allows(context, 'OS::Nova::Flavor') == ('admin' in context.with_roles.roles)
+    assert not context.roles and context.as_logged_in.roles
+    assert known.allows(context, 'OS::Nova::Flavor') == ('admin' in context.as_logged_in.roles)
     assert known.allows(context, 'OS::Nova::Server')
     cloud.client('keystone').delete_trust(trusted.trust_id)
+
+
+def test_a_type_without_a_rule_needs_no_login(cloud: Cloud, trustee, key, conf):
+    cloud.forget_requests()
+    assert registry.create(conf).allows(stored(cloud, 'gone'), 'OS::Nova::Server')
+    assert not cloud.requests()
+
+
+def test_a_trust_is_dead_if_keystone_refuses_it_and_accepts_the_service_user(cloud: Cloud, trustee, key):
+    def is_dead() -> bool:
+        return clients.of(stored(cloud, trusted.trust_id)).client('keystone').is_trust_dead()
+
+    trusted = cloud.client('keystone').create_trust_context()
+    assert not is_dead()
+    cfg.CONF.set_override('password', 'changed', group='trustee')
+    assert not is_dead(), 'the service user cannot log in at all'
+    cfg.CONF.set_override('password', 'secret', group='trustee')
+    cloud.client('keystone').delete_trust(trusted.trust_id)
+    assert is_dead()
+
+
+def test_whether_a_trust_is_dead_is_not_known_during_an_outage(cloud: Cloud, trustee, key, monkeypatch):
+    trusted = cloud.client('keystone').create_trust_context()
+    kept = credentials_of(cloud, trusted.trust_id)
+    cloud.fault(kind='error', service='identity', method='POST', path='*/auth/tokens', status=503, count=0)
+    assert not Authority.is_dead(kept)
+    cloud.clear_faults()
+    assert not Authority.is_dead(kept)
+    cloud.client('keystone').delete_trust(trusted.trust_id)
+    assert Authority.is_dead(kept)
 
 
 def test_a_plug_in_reads_the_token_of_a_trust(cloud: Cloud, trustee, key):
