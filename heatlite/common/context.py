@@ -10,7 +10,7 @@ import contextlib
 import copy
 import functools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -47,6 +47,7 @@ class Subject(NamedTuple):
 
 
 UNKNOWN = Subject()
+TOKEN_INFO = 'auth_token_info'          # attribute of a context, and name in access rules
 _subject: ContextVar[Subject] = ContextVar('subject', default=UNKNOWN)
 _masks: ContextVar[tuple[Callable[[str], str], ...]] = ContextVar('masks', default=())
 MOST_MASKS = 50                 # stacks whose hidden values are kept out of the log lines of one request
@@ -163,6 +164,11 @@ class RequestContext(context.RequestContext):
         """The project's name, under the name that older plug-ins read."""
         return self.project_name
 
+    def to_policy_values(self) -> Mapping[str, object]:
+        """Return what access rules may ask of the caller. Rules that were written for Heat use the last four names."""
+        return {**super().to_policy_values(), 'user': self.user_id, 'tenant': self.project_id,
+                'is_admin': self.is_admin, TOKEN_INFO: self.__dict__.get(TOKEN_INFO)}
+
     def to_dict(self) -> dict[str, object]:
         values = super().to_dict()
         values.update(username=self.username, password=self.password, aws_creds=self.aws_creds,
@@ -244,6 +250,7 @@ class StoredContext(RequestContext):
             setattr(found, name, getattr(access, name))
         found.user_domain_name, found.project_domain_name = access.user_domain_name, access.project_domain_name
         found.is_admin_project = bool(access.is_admin_project)
+        found.auth_token_info = getattr(access, '_data', None)        # its body; the library has no other way to it
         found.system_scope = 'all' if access.system_scoped else None
         return found
 

@@ -18,7 +18,7 @@ from oslo_policy import _checks, policy
 from oslo_policy import opts as policy_options
 
 from heatlite.common import exception, log_throttle, policy_files
-from heatlite.common.context import RequestContext
+from heatlite.common.context import TOKEN_INFO, RequestContext
 from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -267,10 +267,11 @@ class Enforcer(policy.Enforcer):
         self.registered_rules[default.name] = default
 
 
-# The attributes of the caller that a rule may use: the values of `RequestContext.to_policy_values`.
+# The attributes of the caller that a rule may use: the values of `RequestContext.to_policy_values`, but other names of
+# these, and parts of the token, after which an answer is not remembered.
 _VALUES = ('user_id', 'user_domain_id', 'system_scope', 'domain_id', 'project_id', 'project_domain_id',
            'is_admin_project', 'service_user_id', 'service_user_domain_id', 'service_project_id',
-           'service_project_domain_id')
+           'service_project_domain_id', 'is_admin')
 _values_of = operator.attrgetter(*_VALUES)
 _PLAIN = (_checks.TrueCheck, _checks.FalseCheck, _checks.RoleCheck, _checks.GenericCheck)
 
@@ -366,6 +367,8 @@ class Policy:
                 return self._is_plain_check(check.rule)
             case _checks.RuleCheck():
                 return self._is_plain(check.match)
+            case _checks.GenericCheck():
+                return str(check.kind).partition('.')[0] != TOKEN_INFO
         return type(check) in _PLAIN
 
     def enforce(self, context: RequestContext, rule: str, target: Mapping[str, object] | None = None) -> None:

@@ -37,8 +37,8 @@ def make(tmp_path, rules=None, **overrides):
     return policy.Policy(options(tmp_path, **overrides))
 
 
-def caller(*roles, project='p', **more):
-    return RequestContext(project_id=project, user_id='u', roles=list(roles), overwrite=False, **more)
+def caller(*roles, project='p', user='u', **more):
+    return RequestContext(project_id=project, user_id=user, roles=list(roles), overwrite=False, **more)
 
 
 @pytest.mark.parametrize('roles, allowed, refused', [
@@ -274,7 +274,21 @@ def test_an_answer_is_remembered_for_one_kind_of_caller(tmp_path, rule, differs)
 
 
 def test_an_answer_is_remembered_under_all_that_a_rule_may_ask_of_the_caller():
-    assert set(caller('reader').to_policy_values()) == {*policy._VALUES, 'roles', 'service_roles'}
+    known = {*policy._VALUES, 'roles', 'service_roles', 'user', 'tenant', 'auth_token_info'}
+    assert set(caller('reader').to_policy_values()) == known
+
+
+@pytest.mark.parametrize('rule, differs', [
+    ('user:u2', {'user': 'u2'}), ('tenant:q', {'project': 'q'}), ('is_admin:True', {'is_admin': True}),
+    ('auth_token_info.token.project.domain.id:d2',
+     {'auth_token_info': {'token': {'project': {'domain': {'id': 'd2'}}}}})])
+@pytest.mark.parametrize('is_negated', [False, True])
+def test_rules_may_use_the_names_of_heat(tmp_path, rule, differs, is_negated):
+    rules = make(tmp_path, {'stacks:show': f'not {rule}' if is_negated else rule})
+    token = {'auth_token_info': {'token': {'project': {'domain': {'id': 'd1'}}}}}
+    for _again in range(2):
+        assert rules.allows(caller('reader', **token), 'stacks:show') is is_negated
+        assert rules.allows(caller('reader', **{**token, **differs}), 'stacks:show') is not is_negated
 
 
 def test_the_answer_of_another_service_is_not_remembered(tmp_path):

@@ -268,7 +268,9 @@ class TypeRegistry:
             return rules.allows_type(context, type_name)
         if not context.can_log_in or not rules.limits_type(type_name):
             return True
-        return rules.allows_type(context.as_logged_in, type_name)
+        caller = context.as_logged_in
+        caller.is_admin = rules.is_admin(caller)
+        return rules.allows_type(caller, type_name)
 
     def enforce(self, context: RequestContext, rule: str) -> None:
         """Raise Forbidden unless the caller passes a rule of the policy."""

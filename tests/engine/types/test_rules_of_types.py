@@ -7,7 +7,7 @@ from keystoneauth1.identity.access import AccessInfoPlugin
 from oslo_config import cfg
 from oslo_policy import opts as policy_options
 
-from heatlite.common import config
+from heatlite.common import config, policy
 from heatlite.common.context import RequestContext, StoredContext
 from heatlite.engine.types import registry
 
@@ -15,7 +15,8 @@ DOMAIN = {'id': 'd1', 'name': 'd'}
 RULES = ('', '!', 'role:member', 'not role:member', 'role:trial', 'not role:trial', 'project_domain_id:d1',
          'not project_domain_id:d1', 'user_domain_id:d1', 'not user_domain_id:d1', 'is_admin_project:True',
          'not is_admin_project:True', 'rule:context_is_admin', 'not rule:context_is_admin', 'user_id:ann',
-         'not user_id:ann', 'project_id:p', 'not project_id:p')
+         'not user_id:ann', 'user:ann', 'tenant:p', 'not tenant:p', 'is_admin:True', 'not is_admin:True',
+         'auth_token_info.token.project.domain.id:d1', 'project_id:p', 'not project_id:p')
 
 
 @pytest.fixture
@@ -36,11 +37,13 @@ def access_of(roles, is_admin_project):
         'issued_at': '2026-01-01T00:00:00Z'}})
 
 
-def request_of(roles, is_admin_project):
-    return RequestContext.from_environ({
+def request_of(rules, roles, is_admin_project):
+    found = RequestContext.from_environ({
         'HTTP_X_USER_ID': 'ann', 'HTTP_X_PROJECT_ID': 'p', 'HTTP_X_ROLES': ','.join(roles),
         'HTTP_X_IS_ADMIN_PROJECT': str(is_admin_project), 'HTTP_X_PROJECT_DOMAIN_ID': 'd1',
-        'HTTP_X_USER_DOMAIN_ID': 'd1'}, overwrite=False)
+        'HTTP_X_USER_DOMAIN_ID': 'd1'}, overwrite=False, auth_token_info=access_of(roles, is_admin_project)._data)
+    found.is_admin = rules.is_admin(found)
+    return found
 
 
 def stored_of(roles, is_admin_project):
@@ -57,5 +60,5 @@ def test_stored_credentials_may_use_what_the_request_may(tmp_path, conf, rule, r
     file.write_text(f'"resource_types:OS::Nova::Server": "{rule}"\n')
     conf.set_override('policy_file', str(file), group='oslo_policy')
     known = registry.create(conf)
-    asked = known.allows(request_of(roles, is_admin_project), 'OS::Nova::Server')
+    asked = known.allows(request_of(policy.Policy(conf), roles, is_admin_project), 'OS::Nova::Server')
     assert known.allows(stored_of(roles, is_admin_project), 'OS::Nova::Server') is asked
