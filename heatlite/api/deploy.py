@@ -37,6 +37,7 @@ from heatlite.rpc.client import EngineClient
 Application = WSGIApplication
 Layer = Callable[[Application], Application]
 
+LISTENERS = ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch')      # option groups: the APIs have the same proxies
 KEYSTONE, STANDALONE = None, 'standalone'
 refusal = faults.refusal
 
@@ -189,7 +190,8 @@ def proxy(conf: cfg.ConfigOpts) -> list[Layer]:
     conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
     if not conf.oslo_middleware.enable_proxy_headers_parsing:
         return []
-    return [partial(http_proxy_to_wsgi.HTTPProxyToWSGI, conf=conf)]
+    from heatlite.api.middleware.proxy_headers import ProxyHeaders
+    return [partial(ProxyHeaders, trusted={each for group in LISTENERS for each in conf[group].trusted_proxies})]
 
 
 def disabling_file(conf: cfg.ConfigOpts) -> str | None:

@@ -402,7 +402,8 @@ def _listener(port: int) -> list[Opt]:
         IntOpt('max_connections_per_peer', default=USUAL_PEERS.connections_per_peer, min=1,
                help='How many of them one address may have.'),
         ListOpt('trusted_proxies', default=[],
-                help='Addresses and networks (10.0.0.0/24) of proxies, which may have as many as there are.'),
+                help='Addresses and networks (10.0.0.0/24) of proxies, which may have as many as there are, and whose '
+                     'X-Forwarded headers are believed ([oslo_middleware] enable_proxy_headers_parsing).'),
     ]
 
 

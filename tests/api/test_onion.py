@@ -181,7 +181,7 @@ def test_cors_for_configured_origins():
     (['--set', 'cors.allowed_origin=http://dashboard'], {}, '', ['CrossOrigin']),
     ([], {'OS_CORS__ALLOWED_ORIGIN': 'http://dashboard'}, '', ['CrossOrigin']),
     ([], {}, '[cors]\nallowed_origin = http://dashboard\n[oslo_middleware]\nenable_proxy_headers_parsing = true\n',
-     ['CrossOrigin', 'HTTPProxyToWSGI']),
+     ['CrossOrigin', 'ProxyHeaders']),
     ([], {}, '[oslo_middleware]\nenable_proxy_headers_parsing = false\n', ['Preflight']),
 ])
 def test_layers_of_the_library_are_made_for_their_options_only(tmp_path, arguments, environment, file, layers):
