@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import threading
 from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -15,6 +17,7 @@ from oslo_config import cfg
 from heatlite.common import limits
 from heatlite.common.timeutils import isotime
 from heatlite.engine import clients
+from heatlite.engine.clients.os import swift
 from heatlite.engine.clients.os.zaqar import Queue
 from heatlite.engine.notify.event_sinks import ZaqarQueue
 from heatlite.engine.resources.openstack.heat import swiftsignal
@@ -274,6 +277,37 @@ def test_an_attribute_makes_nothing_in_a_deletion(cloud: Cloud, stack_domain, tr
     else:
         assert here._get_signal() == {'alarm_url': None}
     assert here.data() == {}
+
+
+def test_urls_that_are_made_at_once_in_an_account_without_a_key_are_all_accepted(cloud: Cloud, monkeypatch):
+    """Each looks at the account before another one has stored a key."""
+    client = cloud.client('swift')
+    client.post_account({swift.KEY_HEADER: ''})
+    client.put_container('box')
+    both, begun, urls = threading.Barrier(2), threading.local(), {}
+    look = swift.ObjectClient.head_account
+
+    def look_together(asked):
+        found = look(asked)
+        if not hasattr(begun, 'is_past'):
+            begun.is_past = True
+            both.wait(30)
+        return found
+
+    def make(name: str) -> None:
+        urls[name] = clients.of(copy.copy(cloud.context)).client_plugin('swift').get_temp_url('box', name)
+
+    monkeypatch.setattr(swift.ObjectClient, 'head_account', look_together)
+    threads = [threading.Thread(target=make, args=(name,)) for name in ('one', 'two')]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(30)
+    for name, url in urls.items():
+        put(url, name)
+        client.delete_object('box', name)
+    assert sorted(urls) == ['one', 'two']
+    client.delete_container('box')
 
 
 def test_versions_of_an_object_are_signals(swift_handle):

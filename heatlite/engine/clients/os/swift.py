@@ -7,6 +7,7 @@ import hmac
 import itertools
 import json
 import re
+import threading
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,9 @@ MAX_EPOCH = 2 ** 31 - 1                     # the end of time of clients that co
 KEY_HEADER = 'x-account-meta-temp-url-key'
 TEMP_URL_PATH = re.compile(r'/v1/[^/]+/[^/]+/[^/]+')
 ONE_DAY = 86400
+TURNS = 64                                  # accounts for which a key is made at once
+
+_turns = [threading.Lock() for _number in range(TURNS)]
 
 
 class ListedObject(TypedDict):
@@ -135,12 +139,19 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return bool(TEMP_URL_PATH.match(path)) and all(path.split('/', 4)[1:])
 
     def _key(self) -> str:
-        """Return the account's key for such URLs; made when there is none."""
+        """Return the account's key for such URLs; made when there is none: by one thread, as a second key would replace
+        the first, with which a URL may be signed by then. What the account has after that counts: another process may
+        have made one meanwhile."""
         client = self.client()
         key = client.head_account().get(KEY_HEADER)
-        if not key:
-            key = password_gen.generate_openstack_password()
-            client.post_account({KEY_HEADER: key})
+        if key:
+            return str(key)
+        with _turns[hash(client.url) % len(_turns)]:
+            key = client.head_account().get(KEY_HEADER)
+            if not key:
+                made = password_gen.generate_openstack_password()
+                client.post_account({KEY_HEADER: made})
+                key = client.head_account().get(KEY_HEADER) or made
         return str(key)
 
     def get_temp_url(self, container_name: str, obj_name: str, timeout: float | None = None,
