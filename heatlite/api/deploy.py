@@ -69,6 +69,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
         AnswerHeaders,
         partial(AccessLog, observe=observe, failed=faults.response),
         Traces,
+        *guarding(conf),
         *cross_origin(conf),
         RequestId,
         *auditing(conf),
@@ -172,6 +173,18 @@ def check_lists(conf: cfg.ConfigOpts) -> None:
             addresses.Networks(conf[name])
         except ValueError as error:
             raise exception.Error(f'{name}: {error}') from None
+
+
+def guarding(conf: cfg.ConfigOpts) -> list[Layer]:
+    """Return the layer that refuses web pages of other sites where requests need no login."""
+    if conf.paste_deploy.flavor != 'noauth':
+        return []
+    origins: list[str] = []
+    if settings.is_used(conf, 'cors'):
+        from oslo_middleware import cors  # loads the library, as `proxy` does
+        conf.register_opts(cors.CORS_OPTS, 'cors')
+        origins = conf.cors.allowed_origin or []
+    return [partial(noauth.OnlyFromHere, hosts=conf.noauth.hosts, origins=origins)]
 
 
 def cross_origin(conf: cfg.ConfigOpts) -> list[Layer]:

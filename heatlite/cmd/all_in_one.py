@@ -8,10 +8,9 @@ from __future__ import annotations
 import importlib
 import socket
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.common.invalid_options import InvalidOptions
 from heatlite.common.standard_output import ends_with_its_reader
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 PROGRAM = 'heatlite-all'
 HOST = '127.0.0.1'
-LOCAL_NAMES = (HOST, 'localhost')
 GRACE = 5.0             # seconds for running requests after Ctrl-C
 
 
@@ -151,7 +149,7 @@ def run(conf: ConfigOpts) -> int:
     client = InProcessClient(runtime, service.endpoint)
     with parts.checking_contents():
         application = deploy.build(conf, database, client)
-        servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
+        servers = [HttpServer(listening, application,
                               Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
         for name, listening in signed.items():
             deployment = importlib.import_module(f'heatlite.api.{name}.deploy')
@@ -171,23 +169,6 @@ def run(conf: ConfigOpts) -> int:
         cloud[0].stop(0.0)
     database.close()
     return 0
-
-
-def only_from_here(application: WSGIApplication) -> WSGIApplication:
-    """Refuse requests that a web page of another site in a browser of this machine might send.
-
-    Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
-    the one of the console, or another name for this host.
-    """
-    def guarded(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        host = environ.get('HTTP_HOST', HOST)
-        own = f'http://{host}'
-        if host.rsplit(':', 1)[0] in LOCAL_NAMES and environ.get('HTTP_ORIGIN', own) == own:
-            return application(environ, start_response)
-        start_response('403 Forbidden', [('Content-Type', 'text/plain')])
-        return [b'This service answers programs on this machine only (heatlite-all --auth keystone lifts that).\n']
-
-    return guarded
 
 
 def _listen_for_signed(conf: ConfigOpts) -> dict[str, socket.socket]:

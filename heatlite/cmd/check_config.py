@@ -25,6 +25,7 @@ LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups with
 LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'oslo.cache',
              'oslo.concurrency', 'keystonemiddleware.auth_token', 'castellan.config')
 KEY_LENGTH = 32
+LOOPBACK = ('127.0.0.1', '::1', 'localhost')
 NO_BROKER = ('', 'rabbit://')           # values of transport_url that name no host; the second one is its default
 CORRECT = _('Correct the option that the message names; docs/operators/configuration.rst has all.')
 READABLE = _('Correct the path, or let the user of the service read it (chmod, chown).')
@@ -69,6 +70,7 @@ def findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     for text in (*settings.unknown_names(conf), *settings.without_effect(conf)):
         yield ConfigFinding(WARNING, text)
     yield from _needed(conf)
+    yield from _open_ports(conf)
     yield from _places(conf)
     if conf.plan_policies.rules_file:
         from heatlite.engine.requests.policy_rules import PlanRules
@@ -163,6 +165,18 @@ def _without_extra(conf: ConfigOpts, group: str, name: str, extra: str) -> Confi
 def _extra_of(conf: ConfigOpts, group: str, name: str, extra: str) -> str:
     return _('%(option)s is set, and the extra "%(extra)s" of heatlite is not installed') % {
         'option': _named(conf, group, name), 'extra': extra}
+
+
+def _open_ports(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    """Check that an API without a login is on the loopback interface."""
+    host = str(conf.heat_api.bind_host)
+    if conf.paste_deploy.flavor == 'noauth' and host not in LOOPBACK:
+        yield ConfigFinding(
+            ERROR, _('%(flavor)s lets every client of the port act as the operator, and %(host)s is %(found)s '
+                     '(allowed: %(allowed)s).') % {
+                'flavor': _named(conf, 'paste_deploy', 'flavor'), 'host': _named(conf, 'heat_api', 'bind_host'),
+                'found': host, 'allowed': ', '.join(LOOPBACK)},
+            _('Set [heat_api] bind_host = 127.0.0.1, or another flavor.'))
 
 
 def _servers(conf: ConfigOpts) -> Iterator[ConfigFinding]:

@@ -10,7 +10,7 @@ import contextlib
 import copy
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextvars import ContextVar
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -164,7 +164,7 @@ class RequestContext(context.RequestContext):
         """The project's name, under the name that older plug-ins read."""
         return self.project_name
 
-    def to_policy_values(self) -> Mapping[str, object]:
+    def to_policy_values(self) -> MutableMapping[str, object]:
         """Return what access rules may ask of the caller. Rules that were written for Heat use the last four names."""
         return {**super().to_policy_values(), 'user': self.user_id, 'tenant': self.project_id,
                 'is_admin': self.is_admin, TOKEN_INFO: self.__dict__.get(TOKEN_INFO)}

@@ -419,7 +419,12 @@ AUTH_PASSWORD: list[Opt] = [
     ListOpt('allowed_auth_uris', default=[], help='The Keystones they may name.'),
 ]
 
-NOAUTH: list[Opt] = [StrOpt('token_response', default='', help='JSON file that is used as the body of every token.')]
+NOAUTH: list[Opt] = [
+    StrOpt('token_response', default='', help='JSON file that is used as the body of every token.'),
+    ListOpt('hosts', default=[],
+            help='Names and addresses of this service, without ports, that requests may use beside those of the '
+                 'loopback interface. Requests of web pages of other sites are refused.'),
+]
 
 REVISION: list[Opt] = [
     StrOpt('heat_revision', sample_default='<version of the package, and the revision that it was built of>',

@@ -405,6 +405,13 @@ def test_xml_is_answered_with_json(app):
     assert json.loads(answer.body)['code'] == 409
 
 
+@pytest.mark.parametrize('headers, status', [
+    ({}, 200), ({'Host': 'rebound.evil.example:8004'}, 403), ({'Origin': 'http://evil.example'}, 403)])
+def test_web_pages_of_other_sites_are_refused_where_no_login_is_needed(headers, status):
+    app = in_process.build(in_process.options(paste_deploy__flavor='noauth'), table=TABLE, identity=None)
+    assert in_process.ask(app, 'GET', P + '/none', headers=headers).status_int == status
+
+
 def test_forwarded_hosts_only_when_asked_for():
     forwarded = {'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'front:8443'}
     assert in_process.ask(in_process.build(table=TABLE), 'GET', P + '/none', headers=forwarded).json['base'] == (

@@ -4,17 +4,18 @@ from types import SimpleNamespace
 
 import pytest
 
+from heatlite.api.middleware import noauth
 from heatlite.cmd import all_in_one
 
 
-def answer(environ):
+def answer(environ, **options):
     found = []
 
     def application(environ, start_response):
         start_response('200 OK', [])
         return [b'in']
 
-    b''.join(all_in_one.only_from_here(application)(environ, lambda status, headers: found.append(status)))
+    b''.join(noauth.OnlyFromHere(application, **options)(environ, lambda status, headers: found.append(status)))
     return found[0]
 
 
@@ -34,6 +35,15 @@ def answer(environ):
 ])
 def test_web_pages_are_kept_out(environ, status):
     assert answer(environ) == status
+
+
+@pytest.mark.parametrize('host, origin, status', [
+    ('heat.example:8004', None, '200 OK'), ('HEAT.example', 'http://HEAT.example', '200 OK'),
+    ('heat.example:8004', 'https://dashboard', '200 OK'), ('heat.example:8004', 'http://evil.example', '403 Forbidden'),
+    ('other.example', None, '403 Forbidden'), ('[::1]:8004', None, '200 OK')])
+def test_an_operator_may_name_hosts_and_origins(host, origin, status):
+    environ = {'HTTP_HOST': host, **({} if origin is None else {'HTTP_ORIGIN': origin})}
+    assert answer(environ, hosts=['Heat.example'], origins=['https://dashboard']) == status
 
 
 def test_the_key_is_made_once_and_is_nobody_elses(tmp_path):

@@ -1,4 +1,4 @@
-"""Flavour `noauth`: every client of the port is the operator. For the loopback interface only.
+"""Flavour `noauth`: every client of the port is the operator. For the loopback interface only, and not for web pages.
 
 The roles are those that the default policy needs; `admin` alone would be refused in every call.
 """
@@ -13,6 +13,37 @@ from heatlite.api.middleware import identity
 
 ROLES = ('admin', 'member', 'reader')
 NAME = 'admin'
+LOCAL_NAMES = frozenset({'127.0.0.1', 'localhost', '[::1]'})
+REFUSED = (b'This service needs no login: it answers programs on this machine, and its own web pages, only (option '
+           b'[noauth] hosts has other names of it).\n')
+
+
+class OnlyFromHere:
+    """Refuses requests that a web page of another site in a browser of this machine might send.
+
+    Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
+    that of the service, or another name for this host. `hosts`: names and addresses of the service beside those of the
+    loopback interface; `origins`: other sites whose pages may send requests."""
+
+    def __init__(self, app: WSGIApplication, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
+        self._app = app
+        self._hosts = LOCAL_NAMES | {each.lower() for each in hosts}
+        self._origins = frozenset(origins)
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        host = environ.get('HTTP_HOST', 'localhost')
+        own = f'{environ.get("wsgi.url_scheme", "http")}://{host}'
+        origin = environ.get('HTTP_ORIGIN', own)
+        if _name_of(host) in self._hosts and (origin == own or origin in self._origins):
+            return self._app(environ, start_response)
+        start_response('403 Forbidden', [('Content-Type', 'text/plain')])
+        return [REFUSED]
+
+
+def _name_of(host: str) -> str:
+    """Return what a header Host names, without the port."""
+    name, _colon, port = host.rpartition(':')
+    return (name if name and port.isdigit() else host).lower()
 
 
 class NoAuth:

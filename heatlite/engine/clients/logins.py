@@ -24,7 +24,7 @@ REFUSALS = frozenset({401, 403})
 WRONG = frozenset({400, 404})           # refusals in the form of Keystone ("Could not find trust"); else of a proxy
 
 
-class LoginRefused(exceptions.AuthorizationFailure):    # type: ignore[misc]
+class LoginRefused(exceptions.AuthorizationFailure):
     """Keystone refuses a login. `status`: of its answer, which is no attribute that is read as an HTTP status."""
 
     def __init__(self, said: str, status: int) -> None:
@@ -32,7 +32,7 @@ class LoginRefused(exceptions.AuthorizationFailure):    # type: ignore[misc]
         self.status = status
 
 
-class LoginUnanswered(exceptions.AuthorizationFailure):     # type: ignore[misc]
+class LoginUnanswered(exceptions.AuthorizationFailure):
     """Keystone cannot be asked for a token at the moment: it, or a proxy in front of it, answers with an error that is
     no refusal. No request was sent to a service."""
 

@@ -61,7 +61,7 @@ class StackSets:
         if catalogue is None:
             raise exception.HTTPBadRequest(_('The regions cannot be read: there is no login to a cloud.'))
         return sorted({region for endpoints in catalogue.values() for each in endpoints
-                       if (region := each.get('region_id') or each.get('region'))})
+                       if each and (region := each.get('region_id') or each.get('region'))})
 
     def projects(self, context: RequestContext, message: messages.ListProjects) -> list[dict[str, str]]:
         """Return id and name of the projects in which the caller has a role, as Keystone tells every user about itself.
