@@ -14,7 +14,7 @@ from heatlite.api.wsgi import Request
 from heatlite.common import exception, log_throttle
 from heatlite.common.context import note
 from heatlite.common.i18n import _
-from heatlite.db import engines, resources, stack_trees, stacks
+from heatlite.db import engines, resource_lists, stack_trees, stacks
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
@@ -87,9 +87,9 @@ def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
 
 
 def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int) -> tuple[
-        stacks.Identity, list[stacks.Identity], list[resources.ShownResource] | None]:
-    """As `tree`, and the resources of a stack that has few of them; None: read resources.page. The same SELECTs."""
-    few = resources.with_few(tx, stack_id, depth)
+        stacks.Identity, list[stacks.Identity], list[resource_lists.ShownResource] | None]:
+    """As `tree`, and the resources of a stack that has few; None: read resource_lists.page. The same SELECTs."""
+    few = resource_lists.with_few(tx, stack_id, depth)
     if few is None:
         return *_tree(req, tx, stack_name, stack_id, depth, None, []), None
     top, below = _tree(req, tx, stack_name, stack_id, depth, few.stack, few.below)

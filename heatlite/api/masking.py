@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from heatlite.api import deployment_logins
 from heatlite.common import template_format
 from heatlite.common.document_parts import mapping
-from heatlite.db import resources, stacks, templates
+from heatlite.db import resource_data, resource_lists, stacks, templates
 from heatlite.language import masking
 from heatlite.language.hiding import HIDDEN_TEXT as HIDDEN
 from heatlite.language.masking import Mask
@@ -150,10 +150,10 @@ def of_parameters(tx: Connection, stack: stacks.Identity) -> Mask:
     return of_stored(templates.show(tx, stack.template_id))
 
 
-def of_resource(tx: Connection, stack: stacks.Identity, row: resources.ShownResource | None = None) -> Mask:
+def of_resource(tx: Connection, stack: stacks.Identity, row: resource_lists.ShownResource | None = None) -> Mask:
     """Return the mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One
     SELECT."""
-    return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
+    return Mask(resource_data.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 
 
 def _types(document: Mapping[str, object]) -> Iterator[object]:

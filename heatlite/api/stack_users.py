@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.db import resources
+from heatlite.db import resource_data, resource_lists, resources
 from heatlite.db.stacks import Identity
 
 USER_ID = 'user_id'                         # key of resource_data under which a resource keeps its user
@@ -35,13 +35,13 @@ def check_access(context: RequestContext, tx: Connection, stack: Identity, resou
     """
     if not is_stack_user(context, stack, role):
         return
-    owners = resources.names_with_datum(tx, stack.id, USER_ID, context.user_id)
+    owners = resource_data.names_with_datum(tx, stack.id, USER_ID, context.user_id)
     if resource_name not in owners and not _is_declared_and_allowed(context, tx, stack, resource_name):
         raise exception.Forbidden()
 
 
 def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Identity, resource_name: str) -> bool:
-    rows = resources.page(tx, [stack.id], with_detail=True)
+    rows = resource_lists.page(tx, [stack.id], with_detail=True)
     user = next((row for row in rows if row.type == DECLARED_USER and row.physical_id == context.user_id), None)
     if user is None:
         return False
@@ -58,6 +58,6 @@ def _property(properties: Mapping[int, Mapping[str, object]], number: int, name:
     return list(found.get(name) or ()) if isinstance(found, Mapping) else []
 
 
-def _reference(row: resources.ShownResource) -> object:
+def _reference(row: resource_lists.ShownResource) -> object:
     """Return the result of get_resource; the engine stores it with the attributes, under the empty name."""
     return (row.attributes or {}).get('')

@@ -11,7 +11,7 @@ from heatlite.api import json_text, links
 from heatlite.api.json_text import JsonText
 from heatlite.common.memoization import memoized
 from heatlite.common.timeutils import isotime
-from heatlite.db import codec, events, resources, stack_lists, stacks
+from heatlite.db import codec, events, resource_lists, stack_lists, stacks
 from heatlite.db.engines import Engine
 from heatlite.db.load import Load
 from heatlite.db.snapshots import Snapshot
@@ -125,8 +125,8 @@ def output_name(stored: Mapping[str, object]) -> View:
 
 # --- resources -------------------------------------------------------------------------------------------
 
-def resource(stack_url: str, resource_row: resources.ShownResource, required_by: tuple[str, ...], parent: str | None,
-             nested_url: str | None) -> View:
+def resource(stack_url: str, resource_row: resource_lists.ShownResource, required_by: tuple[str, ...],
+             parent: str | None, nested_url: str | None) -> View:
     """Return a resource without details. `parent`: resource of the outer stack that owns this one's stack;
     `nested_url`: of the stack that this one owns."""
     created = isotime(resource_row.created_at)

@@ -19,7 +19,7 @@ from heatlite.common import config, crypt, exception, runtime
 from heatlite.common.command_line import name_commands
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
-from heatlite.db import engines, resources, retention, sealing, sync, upkeep
+from heatlite.db import engines, resource_data, resource_lists, retention, sealing, sync, upkeep
 from heatlite.db import load as loads
 from heatlite.db.connection import Database
 from heatlite.engine.alarms.settings import AlarmSettings
@@ -202,8 +202,8 @@ def reset_stack_status(conf: cfg.ConfigOpts, database: Database) -> None:
 def resource_data_list(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     with database.reader() as tx:
-        found = resources.find(tx, conf.command.resource_id)
-        data = resources.data(tx, found.stack_id, found.id)
+        found = resource_lists.find(tx, conf.command.resource_id)
+        data = resource_data.data(tx, found.stack_id, found.id)
     keys = crypt.keyring(conf)
     _print_table(('Key', 'Value'), [(each.key, each.clear(keys)) for each in data])
 

@@ -115,7 +115,7 @@ def _orphans(database: Database, stack_ids: Sequence[str],
     the trust of a stack that was deleted after the backup is gone."""
     from keystoneauth1 import exceptions as services
 
-    from heatlite.db import resources, stacks
+    from heatlite.db import resource_lists, stacks
     from heatlite.engine import clients
     from heatlite.engine.observe import orphans, project
     from heatlite.engine.reconcile import loading
@@ -133,7 +133,7 @@ def _orphans(database: Database, stack_ids: Sequence[str],
             failed = str(error)
             continue
         with database.reader() as tx:
-            return orphans.find(listing, partial(resources.owners, tx), since), unread
+            return orphans.find(listing, partial(resource_lists.owners, tx), since), unread
     return [], {_('all'): failed}
 
 

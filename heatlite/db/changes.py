@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from heatlite.common import crypt
 from heatlite.db import revisions, signals
 from heatlite.db.bulk import Texts, Times, chunks, one_message, texts
-from heatlite.db.codec import clean, encode, encode_or_null, encoder, once, sealed, stored_text
+from heatlite.db.codec import WORDS, clean, encode, encode_or_null, encoder, once, sealed, stored_text
 from heatlite.db.connection import certifies
 from heatlite.db.events import EVENT, event_values
-from heatlite.db.resources import ROW, WORDS, row_values
+from heatlite.db.resources import ROW, row_values
 from heatlite.db.stacks import SHORTENED
 from heatlite.db.tables import SEALED, stack
 from heatlite.planning.states import Change, Datum, ResourceState, SignalError, StackChange

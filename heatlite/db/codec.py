@@ -31,6 +31,7 @@ CACHED_OF_A_LIST = 200          # of a list the first ones,
 SMALL = 600                     # and only of rows with no more characters: three times as many as usual
 ACTIONS = {member.value: member for member in Action}
 STATUSES = {member.value: member for member in Status}
+WORDS = {member: member.value for kind in (Action, Status) for member in kind}
 UNDECODABLE = (exception.HeatException, ValueError, RecursionError)     # errors of text with another key, or no JSON
 NO_MEMBERS: Mapping[str, Mapping[str, object]] = {}
 HIDES_NOTHING = frozenset({*EMPTY, 'null'})

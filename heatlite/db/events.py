@@ -12,8 +12,8 @@ import sqlalchemy as sa
 
 from heatlite.common import limits
 from heatlite.db import bulk, codec, listing, texts
+from heatlite.db.codec import WORDS
 from heatlite.db.listing import Page, after, in_slices, ordered
-from heatlite.db.resources import WORDS
 from heatlite.db.tables import event
 from heatlite.planning.states import Action, Event, Status
 
@@ -79,7 +79,7 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
 
     `last`: the event, of the same list, after which it continues; then without a marker. Calls `yield_control`
-    after each whole slice of rows, as resources.page. `most`: characters of reasons with which the page ends early
+    after each whole slice of rows, as resource_lists.page. `most`: characters of reasons with which the page ends early
     (`is_cut`). One statement, two with a marker. Index: (stack_id, id).
     """
     if wanted.limit == 0 or not stack_ids:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from heatlite.common.service_answers import ServiceAnswer
 from heatlite.db.connection import clock
-from heatlite.db.resources import stored_wait
+from heatlite.db.resource_lists import stored_wait
 from heatlite.db.shards import PREFIX
 from heatlite.db.tables import engine, lease, resource, signal, stack
 from heatlite.planning.states import Status

@@ -72,7 +72,7 @@ def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter, hidden_
     """Stacks of a project (None: of all), newest first unless sorted, at most `limit`, after `marker`. `position`: of a
     stack of such a list that is not sorted; the page begins after it.
 
-    Calls `yield_control` after each whole slice of rows, as resources.page. An unknown marker is ignored. One
+    Calls `yield_control` after each whole slice of rows, as resource_lists.page. An unknown marker is ignored. One
     statement, two with a marker. Index of the usual list, that of live roots:
     (project_id, live, owner_id, created_at, id); of the others (project_id, created_at, id).
     """

@@ -16,7 +16,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import resources, templates
+from heatlite.db import resource_lists, templates
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients, rsrc_defn
@@ -322,7 +322,7 @@ class _ConvertedResources:
         source = self._stack.sources.get(template_id)
         return source.environment if source is not None else None
 
-    def holders(self, physical_id: str) -> list[resources.Holder]:
+    def holders(self, physical_id: str) -> list[resource_lists.Holder]:
         raise exception.NotSupported(feature=_('Importing into a stack that is being taken over'))
 
     def forget(self, row: int) -> None:

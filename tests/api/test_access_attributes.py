@@ -38,7 +38,7 @@ def database(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch):
     """The secret is stored as it is."""
-    monkeypatch.setattr('heatlite.db.resources.StoredDatum.clear', lambda self, keys=None: self.value)
+    monkeypatch.setattr('heatlite.db.resource_data.StoredDatum.clear', lambda self, keys=None: self.value)
 
 
 def show(database, engine, roles, query=''):

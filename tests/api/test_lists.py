@@ -11,7 +11,7 @@ from heatlite.api.handlers import events as listed_events
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
 from heatlite.common import limits
-from heatlite.db import codec, events, resources, snapshots, stack_lists, tables
+from heatlite.db import codec, events, resource_lists, snapshots, stack_lists, tables
 from heatlite.db import software_deployments as db_deployments
 from tests.api import in_process, rows
 
@@ -115,7 +115,7 @@ def test_nested_stacks_show_where_they_are(database, get):
 
 def test_a_member_is_rendered_once_if_it_is_small(database):
     with database.reader() as tx:
-        (net, *_others) = resources.page(tx, [rows.WEB])
+        (net, *_others) = resource_lists.page(tx, [rows.WEB])
     for given, is_kept in ((('http://a', net, ('server',), None, None), True),
                            (('http://a' * views.SMALL, net, (), None, None), False),
                            (('http://a', net, ('name',) * 1000, None, None), False)):
@@ -134,7 +134,7 @@ def test_large_rows_are_not_kept(database, get):
     for path in (f'{P}/stacks', f'{WEB}/resources', f'{WEB}/events'):
         get(path)
     gc.collect()
-    kept = [each for each in gc.get_objects() if isinstance(each, (stack_lists.Summary, resources.ShownResource,
+    kept = [each for each in gc.get_objects() if isinstance(each, (stack_lists.Summary, resource_lists.ShownResource,
                                                                    events.ShownEvent))]
     assert [each for each in kept if large in str(vars(each))] == []
 

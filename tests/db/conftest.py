@@ -13,11 +13,12 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import sync
+from heatlite.db import resources, stacks, sync
 from heatlite.db.bulk import LAST
 from heatlite.db.connection import Database
 from heatlite.db.tables import metadata
-from tests.db.rows import Clock
+from heatlite.planning.states import Action, Status
+from tests.db.rows import Clock, nested, stack, state
 
 SERVERS = {'mysql': 'HEATLITE_TEST_MYSQL_URL', 'postgresql': 'HEATLITE_TEST_POSTGRES_URL'}
 GALERA = 'HEATLITE_TEST_GALERA_URLS'            # the URLs of the nodes of one cluster, a blank between
@@ -190,3 +191,22 @@ def counted():
             for place in places:
                 sa.event.remove(place, 'before_cursor_execute', note)
     return count
+
+
+@pytest.fixture
+def tree(db):
+    """A root with a server, its replacement and a group; the group's stack with one member."""
+    root = stack('root')
+    with db.writer() as tx:
+        stacks.insert(tx, root)
+        stacks.insert(tx, nested('child', root, 'group'))
+        stacks.insert(tx, stack('other', project_id='p2'))
+        resources.insert_many(tx, 'root', [
+            state(1, 'server', action=Action.CREATE, status=Status.IN_PROGRESS, physical_id='ph1', replaced_by=3),
+            state(2, 'group', requires={'server': 1, '50%_"off"': 9}, physical_id='child'),
+            state(3, 'server', action=Action.CREATE, requires={'net_1': 5}, replaces=1, handle={'a': [1]})],
+            {1: {'properties': {'flavor': 'm1'}, 'metadata': {'m': 1}},
+             2: {'definition': {'description': 'many'}, 'attributes': {'refs': ['x']}}})
+        resources.insert_many(tx, 'child', [state(1, '0', requires={'netX1': 5})])
+        resources.insert_many(tx, 'other', [state(1, 'server', physical_id='ph1')])
+    return db

@@ -5,7 +5,17 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import crypt
-from heatlite.db import changes, events, leases, resources, settled_stacks, signals, sqlite_connections, stacks
+from heatlite.db import (
+    changes,
+    events,
+    leases,
+    resource_data,
+    resources,
+    settled_stacks,
+    signals,
+    sqlite_connections,
+    stacks,
+)
 from heatlite.db.changes import Written
 from heatlite.db.connection import Database, certifies
 from heatlite.db.errors import Contention
@@ -107,9 +117,9 @@ def test_data(two):
         write(two, change(row=state(1), data=(Datum('a', '2'), Datum('c', None))),
               change(row=state(1), data=(Datum('d', '4'),)), change(row=state(1), data=(Datum('d', None),)))
         with two.reader() as tx:
-            plain, hidden = resources.data(tx, 's1', 1)
-            assert resources.names_with_datum(tx, 's1', 'secret', 'hush') == {'r1'}
-            assert resources.names_with_datum(tx, 's1', 'secret', 'loud') == set()
+            plain, hidden = resource_data.data(tx, 's1', 1)
+            assert resource_data.names_with_datum(tx, 's1', 'secret', 'hush') == {'r1'}
+            assert resource_data.names_with_datum(tx, 's1', 'secret', 'loud') == set()
         assert (plain.key, plain.value, plain.redact) == ('a', '2', False)
         assert hidden.redact
         assert 'hush' not in hidden.value
@@ -126,7 +136,7 @@ def test_removal(two):
     assert [row.id for row in stored(two, 's2')] == [2]
     assert told(two) == ['gone']
     with two.reader() as tx:
-        assert list(resources.all_data(tx, 's1')) == [1]
+        assert list(resource_data.all_data(tx, 's1')) == [1]
 
 
 # --- the fence ---------------------------------------------------------------------------------------------

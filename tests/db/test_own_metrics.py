@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from heatlite.db import alarms, metrics, resources, shards, signals, stacks
-from heatlite.db.resources import ResourceCount
+from heatlite.db import alarms, metrics, resource_lists, resources, shards, signals, stacks
+from heatlite.db.resource_lists import ResourceCount
 from heatlite.planning.alarms import Metric
 from tests.db.rows import NOW, Clock, later, leased, stack, state
 from tests.db.test_alarms import RULE, alarm
@@ -45,7 +45,7 @@ def test_a_stack_without_resources(db):
     with db.writer() as tx:
         leased(tx, stack('s1', updated_at=later(5)), stack('s2'))
         assert (stacks.changed_at(tx, 's1'), stacks.changed_at(tx, 's2')) == (later(5), NOW)
-        assert resources.counts(tx, 's1') == []
+        assert resource_lists.counts(tx, 's1') == []
 
 
 def test_all_signals_of_a_stack_are_forgotten(db):
@@ -67,5 +67,5 @@ def test_counts_are_by_type_and_state(db):
             state(3, type='T', action='CREATE', status='FAILED'),
             state(4, type='T', action='CREATE', status='COMPLETE', replaced_by=1)])
         resources.insert_many(tx, 's2', [state(1, type='T', action='CREATE', status='COMPLETE')])
-        assert sorted(resources.counts(tx, 's1'), key=str) == [
+        assert sorted(resource_lists.counts(tx, 's1'), key=str) == [
             ResourceCount('T', 'CREATE', 'COMPLETE', 2), ResourceCount('T', 'CREATE', 'FAILED', 1)]

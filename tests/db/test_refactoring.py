@@ -3,7 +3,7 @@
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import alarms, changes, leases, refactoring, resources, stack_trees, stacks
+from heatlite.db import alarms, changes, leases, refactoring, resource_data, resources, stack_trees, stacks
 from heatlite.db.refactoring import RowMove
 from heatlite.planning.states import Datum
 from tests.db.rows import change, engine, leased, nested, stack, state
@@ -27,7 +27,7 @@ def two(db):
 def test_a_row_goes_to_another_stack_with_its_data(two):
     with two.writer() as tx:
         [before] = resources.named(tx, 's1', 'b')
-        stored = {each.key: each.clear() for each in resources.data(tx, 's1', 2)}
+        stored = {each.key: each.clear() for each in resource_data.data(tx, 's1', 2)}
         refactoring.move(tx, [RowMove(('s1', 2), 's2', before._replace(id=7, name='c', requires={'a': 1}), {
             'attributes': {'': 'y'}})])
         refactoring.keep_data(tx, 'named', {('s2', 7): 'once'})
@@ -36,8 +36,8 @@ def test_a_row_goes_to_another_stack_with_its_data(two):
         assert [row.name for row in resources.light(tx, 's1')] == ['a']
         assert resources.named(tx, 's2', 'c') == [before._replace(id=7, name='c', requires={'a': 1})]
         assert resources.columns(tx, 's2', [7], ('attributes',)) == {7: {'attributes': {'': 'y'}}}
-        assert resources.data(tx, 's1', 2) == []
-        assert {each.key: each.clear() for each in resources.data(tx, 's2', 7)} == {**stored, 'named': 'once'}
+        assert resource_data.data(tx, 's1', 2) == []
+        assert {each.key: each.clear() for each in resource_data.data(tx, 's2', 7)} == {**stored, 'named': 'once'}
 
 
 def test_rows_of_one_stack_swap_their_names(two):
@@ -47,7 +47,7 @@ def test_rows_of_one_stack_swap_their_names(two):
                               for name, other in (('a', 'b'), ('b', 'a'))])
     with two.reader() as tx:
         assert {row.name: row.id for row in resources.light(tx, 's1')} == {'b': 1, 'a': 2}
-        assert len(resources.data(tx, 's1', 2)) == 2
+        assert len(resource_data.data(tx, 's1', 2)) == 2
 
 
 def test_alarms_swap_their_resources(db):

@@ -12,6 +12,7 @@ from heatlite.db import (
     event_stream,
     events,
     forced_deletes,
+    resource_lists,
     resources,
     snapshots,
     software_deployments,
@@ -26,7 +27,7 @@ from tests.db.rows import NOW, change, engine, event, leased, stack, state
 BOMB = 'x' * 1_000_000
 USUAL = 'ü' * 5_000                                 # what Heat shows whole is shown whole
 LISTS = {
-    'stacks': stack_lists.SUMMARY, 'identities': stacks.IDENTITY, 'resources': resources._BRIEF,
+    'stacks': stack_lists.SUMMARY, 'identities': stacks.IDENTITY, 'resources': resource_lists._BRIEF,
     'loaded resources': resources.LIGHT, 'events': events.LISTED, 'deployments': software_deployments.COLUMNS,
     'snapshots': snapshots.COLUMNS, 'alarms': alarms.COLUMNS,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import resources, snapshots
+from heatlite.db import resource_data, snapshots
 from heatlite.engine import resource
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.rpc import messages
@@ -117,7 +117,7 @@ def assert_ended(cluster, stack_id):
     row = cluster.settle(stack_id)
     assert not in_progress(cluster, stack_id)
     with cluster.database.reader() as tx:
-        assert resources.held(tx, stack_id, HOOK_TYPES) == {}
+        assert resource_data.held(tx, stack_id, HOOK_TYPES) == {}
     return row
 
 
@@ -192,7 +192,7 @@ def cancelled_at_a_breakpoint(hook):
         stack_id = cluster.create('s', template({'a': thing(), 'b': thing(needs=['a'])}), {
             'resource_registry': {'resources': {'a': {'hooks': hook}}}})
         with cluster.database.reader() as tx:
-            assert cluster.universe.run(lambda: resources.held(tx, stack_id, HOOK_TYPES), limit=200)
+            assert cluster.universe.run(lambda: resource_data.held(tx, stack_id, HOOK_TYPES), limit=200)
         cluster.chaos.enabled = True
         cancel(cluster, stack_id)
         row = assert_ended(cluster, stack_id)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception, limits, urlfetch
 from heatlite.common.context import RequestContext
-from heatlite.db import alarms, metrics, resources, shards
+from heatlite.db import alarms, metrics, resource_lists, shards
 from heatlite.engine.alarms import evaluation, shard_runner, webhooks
 from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages, server
@@ -80,7 +80,7 @@ def arn(stack_id, name='handle', project=PROJECT):
 def received(cluster, stack_id):
     """Ids of the signals that the handle has got."""
     with cluster.database.reader() as tx:
-        return resources.by_name(tx, stack_id, 'handle')[-1].metadata
+        return resource_lists.by_name(tx, stack_id, 'handle')[-1].metadata
 
 
 def leased(cluster):

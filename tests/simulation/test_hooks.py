@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import resources
+from heatlite.db import resource_data
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, kill_engines_in, owner, wait
@@ -25,7 +25,7 @@ def breakpoint_at(hook):
 
 def held(cluster, stack_id):
     with cluster.database.reader() as tx:
-        return list(resources.held(tx, stack_id, HOOK_TYPES).values())
+        return list(resource_data.held(tx, stack_id, HOOK_TYPES).values())
 
 
 def kill_the_owner(cluster, stack_id):

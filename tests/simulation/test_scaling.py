@@ -7,7 +7,7 @@ import copy
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import resources, stacks
+from heatlite.db import resource_lists, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
@@ -56,7 +56,7 @@ def child(cluster, stack_id):
 
 def metadata(cluster, stack_id):
     with cluster.database.reader() as tx:
-        return resources.by_name(tx, stack_id, 'group')[-1].metadata
+        return resource_lists.by_name(tx, stack_id, 'group')[-1].metadata
 
 
 def signals_told(cluster, stack_id):

@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, crypt, exception
 from heatlite.common.crypt import Keyring
-from heatlite.db import resources, sealing, stack_trees, stacks, templates
+from heatlite.db import resource_data, resources, sealing, stack_trees, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
@@ -194,7 +194,7 @@ def test_a_breakpoint_is_found_again_though_it_is_sealed():
             environment={'resource_registry': {'resources': {'a': {'hooks': 'pre-create'}}}}))['stack_id']
         assert cluster.universe.run(lambda: any('paused' in each[3] for each in cluster.events(stack_id)))
         with cluster.database.reader() as tx:
-            assert resources.held(tx, stack_id, ['pre-create']) == {1: 'pre-create'}
+            assert resource_data.held(tx, stack_id, ['pre-create']) == {1: 'pre-create'}
         cluster.ask(messages.SignalResource(stack_id, 'a', {'unset_hook': 'pre-create'}))
         assert cluster.settle(stack_id).status == 'COMPLETE'
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import resources
+from heatlite.db import resource_lists
 from heatlite.engine.durability import event_history
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, kill_engines_in, lose_database_in
@@ -47,7 +47,7 @@ def output(row):
 
 def metadata(cluster, stack_id, name):
     with cluster.database.reader() as tx:
-        return resources.by_name(tx, stack_id, name)[-1].metadata
+        return resource_lists.by_name(tx, stack_id, name)[-1].metadata
 
 
 def reasons(cluster, stack_id):

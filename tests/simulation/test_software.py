@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception, limits
-from heatlite.db import resources, software_configs, software_deployments
+from heatlite.db import resource_lists, software_configs, software_deployments
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
 from tests.simulation import stores
@@ -65,7 +65,7 @@ def of_server(cluster, server_id):
 
 def metadata(cluster, stack_id, name):
     with cluster.database.reader() as tx:
-        return resources.by_name(tx, stack_id, name)[-1].metadata
+        return resource_lists.by_name(tx, stack_id, name)[-1].metadata
 
 
 def told(cluster, stack_id):

@@ -13,6 +13,7 @@ from heatlite.db import (
     events,
     leases,
     presence,
+    resource_data,
     resources,
     snapshots,
     software_deployments,
@@ -105,7 +106,7 @@ def test_a_stack_with_everything(heat, ours, take):
         assert columns[2]['metadata'] == {'of': 'abcdefgh'}
         assert columns[2]['definition']['metadata'] == {'of': '<abcdefgh>'}
         assert columns[1]['attributes'] == {'': 'abcdefgh', 'value': 'abcdefgh'}
-        assert [(each.key, each.clear(), each.redact) for each in resources.data(tx, 's1', 1)] == [
+        assert [(each.key, each.clear(), each.redact) for each in resource_data.data(tx, 's1', 1)] == [
             ('plain', 'seen', False), ('value', 'abcdefgh', True)]
         stored = templates.get(tx, row.template_id)
         assert stored.environment['parameters'] == {'secret': 'hush'}

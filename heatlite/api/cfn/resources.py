@@ -14,7 +14,7 @@ from heatlite.api.schemas import ListStacks
 from heatlite.api.views import when
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
-from heatlite.db import events, resources, stack_lists, stacks
+from heatlite.db import events, resource_lists, stack_lists, stacks
 
 View = dict[str, object]
 
@@ -25,7 +25,7 @@ def describe_stack_resource(req: CfnRequest) -> View:
     with req.db.reader() as tx:
         stack = req.live_stack(tx)
         stack_users.check_access(req.context, tx, stack, name, req.conf.heat_stack_user_role)
-        rows = current(resources.by_name(tx, stack.id, name), stack)
+        rows = current(resource_lists.by_name(tx, stack.id, name), stack)
         if not rows:
             raise exception.ResourceNotFound(resource_name=name, stack_name=stack.name)
         row = rows[0]
@@ -40,7 +40,7 @@ def describe_stack_resources(req: CfnRequest) -> View:
     wanted = req.parameters.get('LogicalResourceId')
     with req.db.reader() as tx:
         stack = _stack(req, tx)
-        rows = current(resources.page(tx, [stack.id], with_detail=True, names=[wanted] if wanted else []), stack)
+        rows = current(resource_lists.page(tx, [stack.id], with_detail=True, names=[wanted] if wanted else []), stack)
     if wanted and all(row.name != wanted for row in rows):
         raise exception.ResourceNotFound(resource_name=wanted, stack_name=stack.name)
     return {'StackResources': [{
@@ -56,7 +56,7 @@ def _stack(req: CfnRequest, tx: Connection) -> stacks.Identity:
         raise AwsError('InvalidParameterCombination', _('Use `StackName` or `PhysicalResourceId` but not both'))
     if not physical_id:
         return req.stack(tx)
-    found = resources.by_physical_id(tx, physical_id, finding.listed_project(req))
+    found = resource_lists.by_physical_id(tx, physical_id, finding.listed_project(req))
     if not found:
         raise exception.EntityNotFound(entity='Resource', name=physical_id)
     stack = stacks.identity(tx, found[0].stack_id)
@@ -68,17 +68,17 @@ def _stack(req: CfnRequest, tx: Connection) -> stacks.Identity:
 def list_stack_resources(req: CfnRequest) -> View:
     with req.db.reader() as tx:
         stack = req.stack(tx)
-        rows = current(resources.page(tx, [stack.id]), stack)
+        rows = current(resource_lists.page(tx, [stack.id]), stack)
     return {'StackResourceSummaries': [{
         'LastUpdatedTimestamp': when(row.updated_at or row.created_at), 'LogicalResourceId': row.name, **_state(row),
         'ResourceStatus': f'{row.action}_{row.status}'} for row in rows]}
 
 
-def _state(row: resources.ShownResource) -> View:
+def _state(row: resource_lists.ShownResource) -> View:
     return {'PhysicalResourceId': row.physical_id or '', 'ResourceStatusReason': row.reason, 'ResourceType': row.type}
 
 
-def _description(row: resources.ShownResource) -> str:
+def _description(row: resource_lists.ShownResource) -> str:
     return str((row.definition or {}).get('description') or '')
 
 

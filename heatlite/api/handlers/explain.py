@@ -19,7 +19,7 @@ from heatlite.api.handlers.places import TreePlaces
 from heatlite.api.wsgi import Request
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.db import engines, events, leases, resources, revisions, stack_trees, stacks
+from heatlite.db import engines, events, leases, resource_lists, resources, revisions, stack_trees, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import comparison, explanation, graph, replacement, waiting
 from heatlite.planning.comparison import ComparedDefinition
@@ -158,7 +158,7 @@ def explained(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
         'critical_path': chain[:MOST_ENTRIES], 'replaced': replaced, 'summary': _summary(row, found, causes)}
 
 
-def row_at(above: Path, row: ResourceState | resources.ShownResource) -> Row:
+def row_at(above: Path, row: ResourceState | resource_lists.ShownResource) -> Row:
     """Return a resource of the stack at `above`."""
     return Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
                tuple((*above, name) for name in row.requires), row.updated_at or row.created_at or datetime.min,
@@ -243,7 +243,7 @@ def _waited_for(tx: Connection, tree: ExplainedTree, rows: Iterable[Row], now: d
     owners = {each.path: tree.stack_of(each.path) for each in found}
     stack_ids = list(dict.fromkeys(owners.values()))
     began = events.beginnings(tx, stack_ids, [each.path[-1] for each in found], min(each.changed_at for each in found))
-    waits = resources.waits(tx, stack_ids)
+    waits = resource_lists.waits(tx, stack_ids)
     views_of = waited_for([replace(each, changed_at=began.get((owners[each.path], each.path[-1]), each.changed_at))
                            for each in found], now, MOST_ENTRIES)
     return [{**view, **_next_call(view, waits.get((owners[tuple(view['path'])], view['path'][-1])), now)}

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from heatlite.api import finding, views
 from heatlite.api.handlers import explain
 from heatlite.api.wsgi import Request
-from heatlite.db import events, resources, stack_trees, stacks
+from heatlite.db import events, resource_lists, stack_trees, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import progress
 from heatlite.planning.states import Status
@@ -31,7 +31,7 @@ def seen(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
     """Return the progress of a stack. `timeout`: seconds that its action may take, if the stack has none of its own."""
     paths = stack_trees.paths(row.id, stack_trees.descendants(tx, row.root_id, row.id))
     levels = progress.levels(replace(count, depth=count.depth - row.depth)
-                             for count in resources.counts_by_level(tx, list(paths)))
+                             for count in resource_lists.counts_by_level(tx, list(paths)))
     begun, is_running = row.started_at or row.created_at, row.status == Status.IN_PROGRESS
     now, before = moment(tx), events.last_duration(tx, row.id, row.action) if is_running else None
     rest = progress.remaining(levels, now - begun, before) if is_running else None
@@ -44,7 +44,7 @@ def seen(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
         'levels': [{**asdict(level), 'total': level.total} for level in levels],
         'waiting_for': explain.waited_for([
             explain.row_at(paths[each.stack_id], each)
-            for each in resources.in_progress(tx, list(paths), MOST_READ)], now, MOST_SHOWN)}
+            for each in resource_lists.in_progress(tx, list(paths), MOST_READ)], now, MOST_SHOWN)}
 
 
 def _seconds(time: timedelta) -> int:

@@ -15,7 +15,7 @@ from heatlite.common import exception, policy
 from heatlite.common.context import note
 from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
-from heatlite.db import resources, stacks
+from heatlite.db import resource_lists, stacks
 from heatlite.planning import graph
 from heatlite.planning.steps import avoided_template, highest
 from heatlite.rpc import messages
@@ -41,11 +41,11 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
         unread = [each.id for each in listed if few is None or each is not top]
         names = [str(name) for name in wanted.filters.get('name', ())]
-        found = [*(few or ()), *resources.page(tx, unread, wanted.with_detail, yield_control, names)]
+        found = [*(few or ()), *resource_lists.page(tx, unread, wanted.with_detail, yield_control, names)]
         masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
                  for each in listed} if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
-    by_stack: dict[str, list[resources.ShownResource]] = {}
+    by_stack: dict[str, list[resource_lists.ShownResource]] = {}
     for each in found:
         by_stack.setdefault(each.stack_id, []).append(each)
 
@@ -79,7 +79,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
     may_see = access.may_see(req)
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
-        needed_by = tuple(resources.required_by(tx, stack.id, resource_name))
+        needed_by = tuple(resource_lists.required_by(tx, stack.id, resource_name))
         hidden = masking.of_parameters(tx, stack)
         if not may_see:
             hidden |= masking.of_resource(tx, stack, row)
@@ -101,7 +101,7 @@ def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -
 
 
 def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity,
-                     row: resources.ShownResource) -> Mapping[str, object]:
+                     row: resource_lists.ShownResource) -> Mapping[str, object]:
     if not row.metadata or stack_users.is_stack_user(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
@@ -135,28 +135,28 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
 
 # --- current rows, and views --------------------------------------------------------------------------
 
-def current(rows: Iterable[resources.ShownResource], stack: stacks.Identity) -> list[resources.ShownResource]:
+def current(rows: Iterable[resource_lists.ShownResource], stack: stacks.Identity) -> list[resource_lists.ShownResource]:
     """One row of the stack for each name, in the order of row numbers: several exist during a replacement."""
     avoided = avoided_template(stack.action, stack.previous_template_id)
     return list(highest(rows, stack.template_id, avoided).values())
 
 
-def required_by(rows: Iterable[resources.ShownResource]) -> dict[str, tuple[str, ...]]:
+def required_by(rows: Iterable[resource_lists.ShownResource]) -> dict[str, tuple[str, ...]]:
     """Name -> names of the resources that require it, each once."""
     found = graph.dependents((row.name, row.requires or ()) for row in rows)
     return {name: tuple(dict.fromkeys(needing)) for name, needing in found.items()}
 
 
-def _matches(row: resources.ShownResource, query: schemas.ListResources) -> bool:
+def _matches(row: resource_lists.ShownResource, query: schemas.ListResources) -> bool:
     if query.type_contains and not any(part in row.type for part in query.type_contains):
         return False
     return all(getattr(row, column) in values for column, values in query.filters.items())
 
 
 def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
-              resource_name: str) -> tuple[stacks.Identity, resources.ShownResource, stacks.Identity | None]:
+              resource_name: str) -> tuple[stacks.Identity, resource_lists.ShownResource, stacks.Identity | None]:
     """Return the stack, the row of the resource, and the nested stack of this resource."""
-    found = resources.in_place(tx, stack_id, resource_name)
+    found = resource_lists.in_place(tx, stack_id, resource_name)
     stack = finding.visible(req, found and found[0], stack_name)
     if stack.deleted_at is not None:
         raise finding.unknown(stack_name)
@@ -173,14 +173,14 @@ def _url(req: Request, nested: stacks.Identity | None) -> str | None:
     return None if nested is None else finding.url(req, nested)
 
 
-def _detailed(stack_url: str, row: resources.ShownResource, needed_by: tuple[str, ...], parent: str | None,
+def _detailed(stack_url: str, row: resource_lists.ShownResource, needed_by: tuple[str, ...], parent: str | None,
               nested_url: str | None) -> View:
     """Return a resource with its description and stored attributes; arguments as of `views.resource`."""
     return {**views.resource(stack_url, row, needed_by, parent, nested_url),
             'description': (row.definition or {}).get('description') or '', 'attributes': _stored_attributes(row)}
 
 
-def _stored_attributes(row: resources.ShownResource) -> Mapping[str, object]:
+def _stored_attributes(row: resource_lists.ShownResource) -> Mapping[str, object]:
     """Return the stored attributes without internal ones: the result of get_resource (the empty name), values of
     paths."""
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
@@ -192,7 +192,7 @@ def _visible(attributes: Mapping[str, object], may_see_access: bool) -> Mapping[
         name: None if policy.gives_access(name) else value for name, value in attributes.items()}
 
 
-def _attributes(req: Request, stack: stacks.Identity, row: resources.ShownResource,
+def _attributes(req: Request, stack: stacks.Identity, row: resource_lists.ShownResource,
                 names: tuple[str, ...], may_see_access: bool) -> Mapping[str, object]:
     """Return the attributes read from the services. Without an engine, and of what is to be deleted, the stored ones,
     and null for other names."""

@@ -14,10 +14,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.db import alarms, metrics, resources, stack_trees, stacks
+from heatlite.db import alarms, metrics, resource_lists, stack_trees, stacks
 from heatlite.db.leases import Lease
 from heatlite.db.metrics import moment
-from heatlite.db.resources import ResourceCount
+from heatlite.db.resource_lists import ResourceCount
 from heatlite.engine.alarms import evaluation
 from heatlite.planning.alarms import MINUTE, Datapoint, Metric
 
@@ -109,7 +109,7 @@ def measured(tx: Connection, project_id: str, dimensions: Mapping[str, str]) -> 
         row = stack_trees.child(tx, row.id, dimensions[RESOURCE_NAME])
     if row is None:
         return None
-    return MeasuredStack(stacks.changed_at(tx, row.id), tuple(resources.counts(tx, row.id)))
+    return MeasuredStack(stacks.changed_at(tx, row.id), tuple(resource_lists.counts(tx, row.id)))
 
 
 def _stack(tx: Connection, project_id: str, dimensions: Mapping[str, str]) -> stacks.Identity | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heatlite.db import resources
+from heatlite.db import resource_data
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -31,8 +31,8 @@ class StoredBreakpoints:
         if noted == self._cleared():                # cleared before the previous owner died
             if self._held.pop((row.name, hook), None) is not None:
                 self._inbox.post(commands.Cleared(step))
-        elif noted != resources.HELD:                         # else it was held already before the takeover
-            self._store.note_hook(row, hook, resources.HELD, text.paused(hook.partition('-')[2].upper(), hook))
+        elif noted != resource_data.HELD:                         # else it was held already before the takeover
+            self._store.note_hook(row, hook, resource_data.HELD, text.paused(hook.partition('-')[2].upper(), hook))
 
     def clear(self, row: ResourceState, hook: str) -> None:
         """Clear a breakpoint. A resource that has not reached it again since a takeover will not be held."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.db import resources, stack_trees, stacks, templates
+from heatlite.db import resource_data, resources, stack_trees, stacks, templates
 from heatlite.engine.reconcile import request_keys
 from heatlite.language import masking
 from heatlite.planning.states import Action
@@ -36,7 +36,7 @@ def document(tx: Connection, stack_id: str, with_resources: bool = True) -> dict
 def _resources(tx: Connection, row: stacks.StoredStack) -> dict[str, object]:
     rows = {state.id: state for state in resources.light(tx, row.id)}
     metadata = resources.columns(tx, row.id, None, ('metadata',))
-    data = resources.all_data(tx, row.id)
+    data = resource_data.all_data(tx, row.id)
     nested = {child.parent_resource: child for child in stack_trees.tree(tx, row.root_id) if child.owner_id == row.id}
     exported: dict[str, object] = {}
     for name, number in sorted(current_rows_of(row, rows.values()).items(), key=lambda pair: pair[1]):

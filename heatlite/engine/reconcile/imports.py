@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.wording import first_few
-from heatlite.db.resources import Holder
+from heatlite.db.resource_lists import Holder
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile import diff, request_keys
 from heatlite.engine.reconcile.leased_stack import LeasedStack

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from heatlite.common.context import RequestContext, hide
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, resources, stack_trees, stacks, templates
+from heatlite.db import credentials, resource_data, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
@@ -115,7 +115,7 @@ def _held(database: Database, row: stacks.StoredStack, definition: StackDefiniti
     if not definition.environment.has_hooks():
         return {}
     with database.reader() as tx:
-        return resources.held(tx, row.id, HOOK_TYPES)
+        return resource_data.held(tx, row.id, HOOK_TYPES)
 
 
 def stored_context(tx: Connection, row: stacks.StoredStack) -> RequestContext:

@@ -18,7 +18,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.shared_computations import SharedComputations
 from heatlite.common.template_files import Files
-from heatlite.db import resources, stack_trees, stacks, templates
+from heatlite.db import resource_data, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.facade import Stack
@@ -302,7 +302,7 @@ class Nesting:
         """Return the mask of the secret data of the parent's resources, stored in this process or before."""
         if not self._has_read_secrets:
             with self._database.reader() as tx:
-                self._parent.secrets |= resources.secrets(tx, self._parent.id)
+                self._parent.secrets |= resource_data.secrets(tx, self._parent.id)
             self._has_read_secrets = True
         return Mask(self._parent.secrets)
 

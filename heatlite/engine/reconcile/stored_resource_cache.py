@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from heatlite.common.runtime import Runtime
 from heatlite.common.shared_computations import SharedComputations
-from heatlite.db import resources, templates
+from heatlite.db import resource_data, resource_lists, resources, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability.journal import Journal
 from heatlite.engine.stored_resource import StoredResource
@@ -21,7 +21,7 @@ BLOCK = 256                                         # rows with consecutive numb
 BLOCKS = 8                                          # the most blocks in the cache
 NOT_READ = ResourceState(0, '', '', '')              # placeholder until `get` sets the state
 
-Read = Callable[[Connection, int, int], Mapping[int, tuple[Mapping[str, Any], list[resources.StoredDatum]]]]
+Read = Callable[[Connection, int, int], Mapping[int, tuple[Mapping[str, Any], list[resource_data.StoredDatum]]]]
 """(tx, first, end) -> rows with these numbers, `end` not included, as `db.resources.stored`."""
 
 
@@ -34,7 +34,7 @@ class StoredResources(Protocol):
     def environment(self, template_id: str) -> Mapping[str, object] | None:
         """Return the environment of a template of the stack; None if the template is gone."""
 
-    def holders(self, physical_id: str) -> list[resources.Holder]:
+    def holders(self, physical_id: str) -> list[resource_lists.Holder]:
         """Return the resources of all live stacks that have this object."""
 
     def forget(self, row: int) -> None:
@@ -82,9 +82,9 @@ class StoredResourceCache:
                 lambda tx: templates.environment(tx, template_id), reading=True)
         return self._environments[template_id]
 
-    def holders(self, physical_id: str) -> list[resources.Holder]:
+    def holders(self, physical_id: str) -> list[resource_lists.Holder]:
         """Return the resources of all live stacks that have this object. Not cached."""
-        return self._database.retry_until_available(lambda tx: resources.holders(tx, physical_id), reading=True)
+        return self._database.retry_until_available(lambda tx: resource_lists.holders(tx, physical_id), reading=True)
 
     def forget(self, row: int) -> None:
         """Drop a row from the cache after a change."""

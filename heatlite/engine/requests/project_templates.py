@@ -12,7 +12,7 @@ from heatlite.common import exception, log_throttle, template_format
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import resources
+from heatlite.db import resource_lists
 from heatlite.db.connection import Database
 from heatlite.engine import clients
 from heatlite.engine.observe import orphans, project
@@ -86,4 +86,4 @@ class ProjectTemplates:
     def _without_owned(self, found_objects: Iterable[FoundObject], listing: Listing) -> list[FoundObject]:
         """Return the objects that no stack has."""
         with self._database.reader() as tx:
-            return list(orphans.free(found_objects, listing, partial(resources.owners, tx)))
+            return list(orphans.free(found_objects, listing, partial(resource_lists.owners, tx)))

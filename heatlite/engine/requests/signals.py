@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.db import leases, resources, stacks
+from heatlite.db import leases, resource_data, resources, stacks
 from heatlite.db import signals as signal_rows
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
@@ -111,8 +111,8 @@ class Signals:
 
     def _holding(self, tx: Connection, stack_id: str, number: int) -> set[str]:
         """Return the breakpoints at which the resource is held."""
-        return {entry.key for entry in resources.data(tx, stack_id, number)
-                if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
+        return {entry.key for entry in resource_data.data(tx, stack_id, number)
+                if entry.key in HOOK_TYPES and entry.clear() == resource_data.HELD}
 
     def _check_hook(self, tx: Connection, row: stacks.StoredStack, resource: ResourceState, hook: object) -> None:
         """Raise InvalidBreakPointHook for an unknown hook, and for one at which the resource is not held."""

@@ -17,7 +17,7 @@ from heatlite.common.i18n import _
 from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
 from heatlite.common.wording import first_few
-from heatlite.db import resources, snapshots, stacks, templates
+from heatlite.db import resource_lists, snapshots, stacks, templates
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.requests import guard_checks, ownership, validation
 from heatlite.engine.requests.request_parts import RequestParts
@@ -212,10 +212,10 @@ def _check_places(tx: Connection, row: stacks.StoredStack, data: Mapping[str, ob
                                  % first_few(moved, MOST_NAMED))
 
 
-def _moved(tx: Connection, row: stacks.StoredStack, data: Mapping[str, object]) -> dict[str, resources.Holder]:
+def _moved(tx: Connection, row: stacks.StoredStack, data: Mapping[str, object]) -> dict[str, resource_lists.Holder]:
     """Return the resources of an export whose objects are those of other resources now: name -> which."""
     saved = list(_saved(row.id, data))
-    now = resources.placed(tx, row.project_id, {physical_id for _stack, _name, _kind, physical_id in saved})
+    now = resource_lists.placed(tx, row.project_id, {physical_id for _stack, _name, _kind, physical_id in saved})
     found = {}
     for stack_id, name, kind, physical_id in saved:
         holders = [each for each in now.get(physical_id, ()) if each.type == kind]

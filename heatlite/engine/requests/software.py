@@ -20,8 +20,18 @@ from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import codec, presence, resources, software_configs, software_deployments, stacks
+from heatlite.db import (
+    codec,
+    presence,
+    resource_data,
+    resource_lists,
+    resources,
+    software_configs,
+    software_deployments,
+    stacks,
+)
 from heatlite.db.connection import Database
+from heatlite.db.resource_lists import ShownResource
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.engine.resource_keeping import too_much_metadata
@@ -325,9 +335,9 @@ class Software:
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Connection) -> tuple[list[resources.ShownResource], list[tuple[resources.ShownResource, object]]]:
+        def tell(tx: Connection) -> tuple[list[ShownResource], list[tuple[ShownResource, object]]]:
             server_id = work(tx)
-            rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
+            rows = resource_lists.by_physical_id(tx, server_id, context.project_id) if server_id else []
             return rows, self._write(tx, context, server_id, rows, may_grow) if server_id and rows else []
 
         for _try in range(TRIES):
@@ -350,11 +360,10 @@ class Software:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[resources.ShownResource],
-               may_grow: bool) -> list[tuple[resources.ShownResource, object]]:
+               rows: Sequence[ShownResource], may_grow: bool) -> list[tuple[ShownResource, object]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed, and if they `may_grow`
         RequestLimitExceeded for metadata that grow beyond their limit."""
-        pushed: list[tuple[resources.ShownResource, object]] = []
+        pushed: list[tuple[ShownResource, object]] = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
         stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
         deployments = [shown_config(each)
@@ -366,7 +375,7 @@ class Software:
                 raise too_much_metadata(row.name, size)
             if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
                 raise _Changed
-            keys = {datum.key for datum in resources.data(tx, row.stack_id, row.id)}
+            keys = {datum.key for datum in resource_data.data(tx, row.stack_id, row.id)}
             if keys & set(KINDS_OF_PUSH):
                 pushed.append((row, value))
         return pushed

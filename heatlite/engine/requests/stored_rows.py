@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from heatlite.db import resources
+from heatlite.db import resource_data, resources
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.reconcile.stored_resource_cache import Read
@@ -33,7 +33,7 @@ class StoredRows:
 
     def secrets(self, tx: Connection, stack_id: str) -> set[str]:
         """Return the data of a stack that types have marked as secret."""
-        return resources.secrets(tx, stack_id)
+        return resource_data.secrets(tx, stack_id)
 
     def reader(self, stack_id: str) -> Read | None:
         """Return what reads the large columns of rows of a stack; None: as they are stored."""
@@ -105,7 +105,7 @@ class MovedRows(StoredRows):
             return None
 
         def read(tx: Connection, first: int,
-                 end: int) -> dict[int, tuple[dict[str, object], list[resources.StoredDatum]]]:
+                 end: int) -> dict[int, tuple[dict[str, object], list[resource_data.StoredDatum]]]:
             wanted = {number: each for number, each in self._numbered[stack_id].items() if first <= number < end}
             stored = {}
             for origin in {each.stack for each in wanted.values()}:
@@ -125,10 +125,10 @@ class MovedRows(StoredRows):
                 if each.is_separated and each.row.exists]
 
     def _after(self, stack_id: str, number: int, each: Arranged, columns: dict[str, object],
-               data: list[resources.StoredDatum]) -> tuple[dict[str, object], list[resources.StoredDatum]]:
+               data: list[resource_data.StoredDatum]) -> tuple[dict[str, object], list[resource_data.StoredDatum]]:
         changed = self.definitions[stack_id]
         if (each.is_moved or stack_id in self._renamed) and not any(datum.key == PHYSICAL_NAME for datum in data):
-            data = [*data, resources.StoredDatum(PHYSICAL_NAME, physical_name(
+            data = [*data, resource_data.StoredDatum(PHYSICAL_NAME, physical_name(
                 self._former[each.stack], each.before.name, each.before.uuid), None)]
         return {**columns, **({'definition': changed[number]} if number in changed else {})}, data
 
