@@ -18,7 +18,6 @@ from heatlite.language.hiding import HIDDEN_TEXT as HIDDEN
 from heatlite.language.masking import Mask
 from heatlite.language.template import is_template_name
 
-NOTHING = masking.NOTHING
 REDACTED = 'redacted'           # in exports and snapshots: names of the data marked as secret
 
 _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'parameter_defaults': dict,

@@ -17,12 +17,12 @@ from heatlite.db.tables import alarm, resource, resource_data, stack
 from heatlite.planning.states import ResourceState
 
 MOVED = ('stack_id', 'id', 'name', 'requires', 'replaces', 'template_id', 'fingerprint')
-LARGE = ('properties', 'definition', 'attributes')      # columns that may change with the place
 
 
 @dataclass(frozen=True)
 class RowMove:
-    """`source`: (stack, number) of a row now; `stack`, `row`: what it becomes; `large`: those of LARGE that change."""
+    """`source`: (stack, number) of a row now; `stack`, `row`: what it becomes; `large`: the heavy columns that
+    change with the place."""
 
     source: tuple[str, int]
     stack: str

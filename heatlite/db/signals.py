@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -96,11 +96,6 @@ def stacks(tx: sa.Connection, limit: int = 1000) -> list[str]:
 def exists(tx: sa.Connection, number: int) -> bool:
     """Whether the signal is still pending. Primary key."""
     return tx.execute(sa.select(signal.c.id).where(signal.c.id == number)).first() is not None
-
-
-def remove(tx: sa.Connection, numbers: Iterable[int]) -> int:
-    """Delete handled signals and return how many rows there were."""
-    return int(tx.execute(signal.delete().where(signal.c.id.in_(list(numbers)))).rowcount)
 
 
 def clear(tx: sa.Connection, stack_id: str) -> None:

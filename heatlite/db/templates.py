@@ -86,12 +86,6 @@ def show(tx: sa.Connection, template_id: str) -> StoredTemplate:
     return _template(_row(tx, template_id), Files())
 
 
-def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, StoredTemplate]:
-    """Several templates without files, by id."""
-    query = sa.select(*COLUMNS).where(template.c.id.in_(list(template_ids)))
-    return {row.id: _template(row, Files()) for row in tx.execute(query)}
-
-
 def environment(tx: sa.Connection, template_id: str) -> Mapping[str, object] | None:
     """Return the environment of a template alone; None if there is no such template."""
     found = tx.execute(_ENVIRONMENT, {'template_id': template_id}).scalar_one_or_none()

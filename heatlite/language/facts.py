@@ -52,7 +52,6 @@ class TypeFacts:
     hidden: bool = False
     hidden_attributes: frozenset[str] = frozenset()
     strict_dependency: bool = True
-    attribute_descriptions: Mapping[str, str] = field(default_factory=dict)
     rules: Rules | None = None
     own_check: OwnCheck | None = None
     own_check_is_pure: bool = False

@@ -183,16 +183,11 @@ def _slow(pattern: str, flags: int) -> regex.Pattern[str]:
 
 # --- estimated cost -------------------------------------------------------------------------------------------
 
-def steps(pattern: str, length: int) -> float:
+def _sequence(parsed: ParsedPattern, length: int) -> float:
     """Return the logarithm of the number of paths that matching `length` characters may try, estimated from above.
 
-    Every choice in the pattern multiplies it; a choice inside a repetition multiplies it with each iteration. Raises
-    re.error.
+    Every choice in the pattern multiplies it; a choice inside a repetition multiplies it with each iteration.
     """
-    return _sequence(_parsed(pattern, 0), max(length, 1))
-
-
-def _sequence(parsed: ParsedPattern, length: int) -> float:
     return sum(_one(opcode, argument, length) for opcode, argument in parsed)
 
 

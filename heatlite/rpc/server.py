@@ -257,10 +257,3 @@ class MessageServer:
         self._server.stop()
         self._server.wait()
         messaging.remove_queue(self._transport, self._engine_id)
-
-
-def serve(transport: object, engine_id: str, endpoint: RequestHandler) -> MessageServer:
-    """Return a server that listens. Blocks until there is a broker."""
-    server = MessageServer(transport, engine_id, endpoint)
-    server.start()
-    return server

@@ -31,7 +31,7 @@ so in the simulator, too.
 def made_by(name: str) -> str:
     if packed.facts(name).get('family') == placeholders.FAMILY:
         return PLACEHOLDER
-    kind = registry.resolve(name, 'r')
+    kind = registry.current().resolve(name, 'r')
     if issubclass(kind, TemplateResource):
         return TEMPLATE
     return DESCRIPTION if name in types.files() else CLASS

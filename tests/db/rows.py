@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import sqlalchemy as sa
+
 from heatlite.db import engines, leases, stacks, tables
 from heatlite.planning.states import Action, Change, Event, ResourceState, StackChange, Status
 
@@ -80,6 +82,11 @@ def leased(tx, *rows: stacks.StoredStack, by='e1') -> None:
     for row in rows:
         stacks.insert(tx, row)
         leases.insert(tx, row.id, by)
+
+
+def template_ids(tx) -> set[str]:
+    """The ids of all stored templates."""
+    return set(tx.execute(sa.select(tables.template.c.id)).scalars())
 
 
 def ids(found: Iterable[Any]) -> list[str]:

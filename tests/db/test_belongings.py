@@ -49,7 +49,7 @@ def test_credentials(db):
         assert credentials.get(tx, 'c1') == replace(CREDENTIALS, token=None)
         assert credentials.update(tx, 'c1', trust_id='other')
         assert credentials.get(tx, 'c1').trust_id == 'other'
-        assert credentials.delete(tx, 'c1')
+        credentials.delete_all(tx, ['c1'])
         assert credentials.get(tx, 'c1') is None
     assert 'token' not in repr(CREDENTIALS)
 
@@ -86,9 +86,9 @@ def test_a_tree_is_busy_with_what_began_before(db):
         assert stack_trees.is_busy(tx, 's1', later(1)) and not stack_trees.is_busy(tx, 's1', NOW)
         assert leases.release(tx, 's2', 'e1', 1)
         assert not stack_trees.is_busy(tx, 's1', later(1))
-        number = signals.insert(tx, 's2', 'r1', None, NOW)
+        signals.insert(tx, 's2', 'r1', None, NOW)
         assert stack_trees.is_busy(tx, 's1', NOW)
-        signals.remove(tx, [number])
+        signals.clear(tx, 's2')
         assert not stack_trees.is_busy(tx, 's1', NOW)
         stacks.insert(tx, nested('s3', root, 'other'))
         assert stack_trees.is_busy(tx, 's1', NOW)
@@ -115,10 +115,9 @@ def test_signals_wait_in_their_order(db):
         assert [each.id for each in signals.pending(tx, 's1', {first})] == [second]
         assert signals.pending(tx, 's1', {first, second}) == []
         assert signals.numbers(tx, 's1') == [first, second]
-        assert signals.remove(tx, [first, second]) == 2
+        signals.clear(tx, 's1')
         assert signals.pending(tx, 's1') == []
         assert len(signals.pending(tx, 's2')) == 1
-        assert signals.remove(tx, []) == 0
 
 
 def test_a_signal_wakes_a_stack_that_nobody_drives(db):

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from heatlite.common.template_files import Files
 from heatlite.db import resources, stacks, tables, templates
-from tests.db.rows import NOW, stack, state
+from tests.db.rows import NOW, stack, state, template_ids
 
 DOCUMENT = {'heat_template_version': '2018-08-31', 'resources': {'a': {'type': 'OS::Heat::None'}}}
 
@@ -25,7 +25,7 @@ def test_a_template_comes_back_as_it_was(db, counted):
         assert list(whole.document) == list(DOCUMENT)
         assert templates.files(tx, 't1') == {'f.yaml': 'a: 1\n'}
         assert templates.files(tx, 't2') == templates.get(tx, 't2').files == {}
-        assert set(templates.documents(tx, ['t1', 't2', 't3'])) == {'t1', 't2'}
+        assert template_ids(tx) == {'t1', 't2'}
         for look in (templates.get, templates.show):
             with pytest.raises(LookupError, match='t9'):
                 look(tx, 't9')
@@ -122,7 +122,7 @@ def test_templates_nobody_needs_any_more(db):
         resources.insert_many(tx, 's1', [state(1, template_id='t2'), state(2)])
         assert templates.prune(tx, 's1', keep=2) == 0
         assert templates.prune(tx, 's1') == 2
-        assert set(templates.documents(tx, ['t1', 't2', 't3', 't4', 't5', 'other'])) == {'t2', 't4', 't5', 'other'}
+        assert template_ids(tx) == {'t2', 't4', 't5', 'other'}
         assert templates.files(tx, 't2') == {'f': '2'}
 
 
@@ -132,4 +132,4 @@ def test_the_newest_ones_may_stay(db):
             templates.insert(tx, f't{number}', DOCUMENT, {}, None, NOW + timedelta(seconds=number), stack_id='s1')
         stacks.insert(tx, stack(template_id='t2', previous_template_id=None))
         assert templates.prune(tx, 's1', keep=2) == 2
-        assert set(templates.documents(tx, ['t1', 't2', 't3', 't4', 't5'])) == {'t2', 't4', 't5'}
+        assert template_ids(tx) == {'t2', 't4', 't5'}

@@ -166,7 +166,7 @@ def test_patterns_mean_what_python_says(pattern, text):
 @pytest.mark.parametrize('pattern, text', [
     ('(a+)+b', 'a' * 40), ('(a|a)*b', 'a' * 40), ('a?' * 40 + 'a' * 40, 'a' * 39), ('(.*)*(.*)*(.*)*x', 'y' * 100)])
 def test_patterns_that_may_try_for_ever_are_watched(pattern, text):
-    assert patterns.steps(pattern, len(text)) > patterns.MOST_STEPS
+    assert not patterns.Pattern(pattern)._is_cheap(len(text), 1)
     with pytest.raises(ValueError, match='does not match pattern|took longer than'):
         AllowedPattern(pattern).validate(text)
 

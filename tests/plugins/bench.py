@@ -128,7 +128,7 @@ class Bench:
         return rsrc_defn.ResourceDefinition(self.name, self.type_name, properties, **parts)
 
     def kind(self) -> type[resource.Resource]:
-        return registry.resolve(self.type_name, self.name)
+        return registry.current().resolve(self.type_name, self.name)
 
     def validate(self) -> Any:
         return self.kind()(self.name, self.definition, self.stack).validate()

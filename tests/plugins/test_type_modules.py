@@ -54,7 +54,8 @@ def test_names_of_properties_are_constants_as_in_heat(operators):
     assert set(subnet.PROPERTIES) == set(subnet.properties_schema)
     assert operators.resolve('Operator::Limit', 'r').size == 'max_kbps'
     # The words of the base class keep their meaning.
-    assert subnet.CREATE == 'CREATE' and subnet.STATUSES == registry.resolve('OS::Heat::None', 'r').STATUSES
+    assert subnet.CREATE == 'CREATE'
+    assert subnet.STATUSES == registry.current().resolve('OS::Heat::None', 'r').STATUSES
 
 
 def test_a_built_in_type_is_replaced_by_its_own_subclass(operators):

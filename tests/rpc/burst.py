@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from heatlite.common import commits, config, exception, messaging
 from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
-from heatlite.rpc import client, messages, server
+from heatlite.rpc import client, messages
+from tests.rpc import relayed
 
 BURST = 200
 
@@ -92,8 +93,8 @@ def main(url):
     early = []                                          # asked before the first engine has its queue
     asking = [runtime.spawn(lambda: early.append(ends.call(context, messages.ExportStack('s')))) for _ in range(3)]
     runtime.sleep(0.6)
-    serving = [server.serve(transport, runtime.uuid(), here),
-               server.serve(transport, name := runtime.uuid(), elsewhere)]
+    serving = [relayed.serve(transport, runtime.uuid(), here),
+               relayed.serve(transport, name := runtime.uuid(), elsewhere)]
     found['answer'] = ends.call(context, messages.ExportStack('s'))
     deadline = runtime.monotonic() + PATIENCE
     while len(early) < len(asking) and runtime.monotonic() < deadline:

@@ -8,7 +8,7 @@ import json
 import sys
 
 from heatlite.common import runtime as runtimes
-from heatlite.rpc import client, server
+from heatlite.rpc import client
 from tests.rpc import relayed
 
 
@@ -29,7 +29,7 @@ def main(url):
     runtime = runtimes.current()
     conf, transport, [relay] = relayed.broker('lost', url, runtime)
     engine = Surprised(relay)
-    serving = server.serve(transport, runtime.uuid(), engine)
+    serving = relayed.serve(transport, runtime.uuid(), engine)
     ends = client.BrokerClient(conf, transport)
 
     found = {'first': relayed.asked(ends), 'second': relayed.asked(ends), 'received': engine.received}

@@ -1,8 +1,8 @@
-"""A broker behind relays, for programs that play an engine and its caller: `lost_answer`, `silent_host`."""
+"""A broker behind relays, and an engine's server, for programs that play an engine and its caller."""
 
 from heatlite.common import config, exception, messaging
 from heatlite.common.context import RequestContext
-from heatlite.rpc import messages
+from heatlite.rpc import messages, server
 from tests.system.relay import Relay
 
 
@@ -17,6 +17,13 @@ def broker(name, url, runtime, count=1):
         f'{host.username}:{host.password}@127.0.0.1:{relay.port}' for relay in relays) + '/')
     conf.set_override('topic', f'{name}-{runtime.uuid()}', group='engine')
     return conf, messaging.transport(conf, name), relays
+
+
+def serve(transport, engine_id, endpoint):
+    """A server that listens; blocks until there is a broker."""
+    serving = server.MessageServer(transport, engine_id, endpoint)
+    serving.start()
+    return serving
 
 
 def asked(ends):

@@ -9,7 +9,7 @@ import sys
 
 from heatlite.common import messaging
 from heatlite.common import runtime as runtimes
-from heatlite.rpc import client, server
+from heatlite.rpc import client
 from tests.rpc import relayed
 
 PATIENCE = 60.0         # seconds
@@ -25,7 +25,7 @@ def main(url):
     runtime = runtimes.current()
     conf, transport, relays = relayed.broker('silent', url, runtime, count=3)
     conf.set_override('heartbeat_timeout_threshold', 1, group=messaging.RABBIT)
-    serving = server.serve(transport, runtime.uuid(), Engine())
+    serving = relayed.serve(transport, runtime.uuid(), Engine())
     silent = next(relay for relay in relays if relay.is_used)
     ends = client.BrokerClient(conf, transport)
     conf.set_override('rpc_response_timeout', 3)

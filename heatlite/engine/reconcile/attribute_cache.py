@@ -30,11 +30,6 @@ def attribute_of(name: str) -> str:
     return str(json.loads(name)[0]) if name.startswith('[') else name
 
 
-def shown(values: Mapping[str, object]) -> dict[str, object]:
-    """Return those cached values that are whole attributes."""
-    return {name: value for name, value in values.items() if name != REFERENCE and not name.startswith('[')}
-
-
 class StackScope:
     """The values of one stack's resources for the template language (`language` Scope).
 

@@ -34,17 +34,8 @@ PROJECT_PROPERTIES = ('project', 'project_id', 'tenant_id')
 MOST_NAMED = 5                      # ids that an error names
 
 
-def find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> str:
-    """Return the physical id of the object, which `resource` refers to afterwards; nothing is stored.
-
-    Raises ImportFailed if there is no such object, or several, or it belongs to another project or stack; errors of
-    services that do not answer pass through.
-    """
-    return _find(resource, wanted_import, leased, holders)[0]
-
-
 def _find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> tuple[str, object]:
-    """Return the physical id, and what the service says of the object."""
+    """Return the physical id of the object, which `resource` refers to afterwards, and what the service says of it."""
     try:
         object_id = wanted_import[ID] if ID in wanted_import else _only_one(resource, wanted_import)
         resource.resource_id = object_id
@@ -59,7 +50,11 @@ def _find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holder
 
 
 def take(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> None:
-    """Make the object that of the resource. Raises as `find`; then nothing is stored."""
+    """Make the object that of the resource.
+
+    Raises ImportFailed if there is no such object, or several, or it belongs to another project or stack; errors of
+    services that do not answer pass through. Then nothing is stored.
+    """
     object_id, said = _find(resource, wanted_import, leased, holders)
     stored = {**resource.data_when_imported(said), IMPORTED: 'True'}
     for key, value in stored.items():

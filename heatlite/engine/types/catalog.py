@@ -105,8 +105,6 @@ class Catalog:
             hidden_attributes=frozenset(
                 name for name, schema in schemas.items() if schema.support_status.status == support.HIDDEN),
             strict_dependency=resource_class.strict_dependency,
-            attribute_descriptions={name: schema.description for name, schema in schemas.items()
-                                    if schema.description is not None},
             rules=(self._rules(resource_class)
                    if resource_class.translation_rules is not Resource.translation_rules else None),
             own_check=self._own_check(resource_class) if checks else None,

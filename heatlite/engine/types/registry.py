@@ -409,7 +409,3 @@ def current() -> TypeRegistry:
 def use(registry: TypeRegistry | None) -> None:
     global _current
     _current = registry
-
-
-def resolve(type_name: object, resource_name: str, environment: Environment | None = None) -> type[Resource]:
-    return current().resolve(type_name, resource_name, environment)

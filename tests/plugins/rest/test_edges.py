@@ -24,7 +24,7 @@ class Acme(Stack):
         super().__init__(SteppedRuntime())
         self.env = env
         self._resources = {
-            name: registry.resolve(kind, name, env)(name, rsrc_defn.ResourceDefinition(
+            name: registry.current().resolve(kind, name, env)(name, rsrc_defn.ResourceDefinition(
                 name, kind, properties, depends=needs), self)
             for name, (kind, properties, *needs) in entries.items()}
 

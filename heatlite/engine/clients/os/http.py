@@ -214,9 +214,3 @@ def status_of(error: BaseException) -> int | None:
         if isinstance(value, int) and 100 <= value < 600:
             return value
     return None
-
-
-def new_id(answer: Response, key: str | None = None, field: str = 'id') -> str:
-    """Return the id in the body of an answer."""
-    body = answer.json()
-    return str((body[key] if key else body)[field])
