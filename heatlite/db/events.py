@@ -173,24 +173,24 @@ def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[objec
 
 def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[ShownEvent]:
     """Return the first events after number `position`, oldest first, each with its properties as `show` gives them,
-    which are decoded when they are first read. At most `limit`, and with at most MOST_PAGE characters of properties,
-    unless the first one has more. Properties that cannot be decoded are empty: no later event waits for them.
+    which are decoded when they are first read. At most `limit`, up to the one with which the properties reach MOST_PAGE
+    characters. Properties that cannot be decoded are empty: no later event waits for them.
 
     Two statements, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
     """
     rows = tx.execute(sa.select(*LISTED, _LENGTH).where(
         event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
-    chosen, in_force, size = list[sa.Row[tuple[object, ...]]](), dict[int | None, str | None](), 0
-    for row in rows:
-        if row.length is not None:
-            in_force.setdefault(row.resource_id, None)
-            size += row.length
-        elif row.resource_id not in in_force:
-            in_force[row.resource_id] = before = _properties_before(tx, stack_id, row)
-            size += len(before or '')
-        if chosen and size > limits.MOST_PAGE:
-            break
-        chosen.append(row)
+    in_force: dict[int | None, str | None] = {}         # resource -> its properties before the next event
+
+    def read(row: sa.Row[tuple[object, ...]]) -> int:
+        """Return how many characters of properties the event adds, after those before it are read, if needed."""
+        if row.length is None and row.resource_id not in in_force:
+            in_force[row.resource_id] = _properties_before(tx, stack_id, row)
+            return len(in_force[row.resource_id] or '')
+        in_force.setdefault(row.resource_id, None)
+        return int(row.length or 0)
+
+    chosen = list(listing.cut(rows, read, limits.MOST_PAGE))
     changed = [row.id for row in chosen if row.length is not None]
     stored = dict(tx.execute(sa.select(event.c.id, event.c.properties).where(event.c.id.in_(changed))).tuples().all())
     found = list[ShownEvent]()

@@ -150,7 +150,7 @@ def test_it_is_followed_by_characters(db):
                                      event('v3', 3, properties=large), event('v4', properties={'n': 4}), event('v5')])
     with db.reader() as tx:
         first = events.following(tx, 'a', 0, 100)
-        assert uuids(first) == ['v0', 'v1', 'v2'] and all(each.properties == large for each in first)
+        assert uuids(first) == ['v0', 'v1', 'v2', 'v3'] and all(each.properties == large for each in first)
         others = events.following(tx, 'a', first[1].id, 100)
         assert uuids(others) == ['v2', 'v3', 'v4', 'v5']
         assert [dict(each.properties) for each in others] == [large, large, {'n': 4}, {'n': 4}]
