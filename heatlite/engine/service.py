@@ -181,15 +181,19 @@ class EngineService:
 
     def _acquire(self, lease: Lease) -> None:
         """Begin to drive a stack or a shard whose lease was just claimed."""
-        (self.shards if shards.is_shard(lease.stack_id) else self.controller).acquire(lease)
+        self._driver_of(lease.stack_id).acquire(lease)
 
     def _drives(self, stack_id: str) -> bool:
         """Whether this engine drives a stack or a shard."""
-        return (self.shards if shards.is_shard(stack_id) else self.controller).drives(stack_id)
+    def _driver_of(self, stack_id: str) -> ShardController | StackController:
+        """Return what drives a stack, or a shard, which has a lease as a stack has."""
+        return self.shards if shards.is_shard(stack_id) else self.controller
+
+        return self._driver_of(stack_id).drives(stack_id)
 
     def _wake_here(self, stack_id: str) -> None:
         """Look at a stack or a shard now."""
-        (self.shards if shards.is_shard(stack_id) else self.controller).wake(stack_id)
+        self._driver_of(stack_id).wake(stack_id)
 
     def _wake_owner(self, stack_id: str, engine_id: str | None) -> None:
         """Wake up the owner of a stack or a shard; without one, this engine claims the stack if it has room."""
