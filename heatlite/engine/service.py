@@ -30,12 +30,14 @@ from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.action_ends import ActionEnds
+from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
+from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.given_up_stacks import GivenUpStacks
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.revisions import RevisionRecorder
@@ -73,6 +75,8 @@ class EngineService:
         self._sinks = EventSinks(runtime, database, self._history, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry))
         self._recorder = RevisionRecorder(conf.revisions.keep, conf.auth_encryption_key)
+        self._authority = Authority(runtime, self.registry)
+        self._former_owners = FormerOwners(database, self._authority)
         self._plugins = LifecyclePlugins.installed()
         self.runners = Runners()
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
@@ -92,7 +96,8 @@ class EngineService:
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self.use_cases = RequestUseCases(conf, EngineParts(
             core=self.core, controller=self.controller, reader=self.reader, runners=self.runners, sinks=self._sinks,
-            recorder=self._recorder, plugins=self._plugins, notify=self._notify, ends=self._ends, alarms=self.alarms,
+            recorder=self._recorder, authority=self._authority, former_owners=self._former_owners,
+            plugins=self._plugins, notify=self._notify, ends=self._ends, alarms=self.alarms,
             wake=self._wake_here, wake_other=wake))
         self.endpoint = Endpoint(self.use_cases.by_message(), Admission(
             runtime, lambda project: self._pool.users(project) + self._journal.trees(project)).wait,
@@ -112,7 +117,8 @@ class EngineService:
         self.reader = StackReader(core, self.runners, executors)
         definitions = AcceptedDefinitions()
         timeouts = Timeouts(core.runtime, self._timers, settings.action_timeout)
-        clean_up = CleanUp(core, self._recorder, self._for_stacks, settings.events)
+        clean_up = CleanUp(core.database, self._authority, self._former_owners, self._recorder, self._for_stacks,
+                           settings.events)
         self._ends = ActionEnds(core.runtime, self._journal, self._notify, self._plugins, self.runners,
                                 self._for_stacks)
         lifecycle = StackLifecycle(core, driving, definitions, timeouts, clean_up, self._recorder, self._plugins,
@@ -179,16 +185,16 @@ class EngineService:
     def _may_act(self, lease: Lease) -> None:
         self.lease_manager.may_act(lease)
 
+    def _driver_of(self, stack_id: str) -> ShardController | StackController:
+        """Return what drives a stack, or a shard, which has a lease as a stack has."""
+        return self.shards if shards.is_shard(stack_id) else self.controller
+
     def _acquire(self, lease: Lease) -> None:
         """Begin to drive a stack or a shard whose lease was just claimed."""
         self._driver_of(lease.stack_id).acquire(lease)
 
     def _drives(self, stack_id: str) -> bool:
         """Whether this engine drives a stack or a shard."""
-    def _driver_of(self, stack_id: str) -> ShardController | StackController:
-        """Return what drives a stack, or a shard, which has a lease as a stack has."""
-        return self.shards if shards.is_shard(stack_id) else self.controller
-
         return self._driver_of(stack_id).drives(stack_id)
 
     def _wake_here(self, stack_id: str) -> None:

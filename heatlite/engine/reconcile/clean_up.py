@@ -8,9 +8,9 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.db import credentials, events, leases, snapshots, stacks, templates
+from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.authority import Authority
-from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import RevisionRecorder
@@ -25,11 +25,12 @@ EVENTS_OF_RESOURCE = 5                  # about as many events are stored for ea
 class CleanUp:
     """Cleans up after the stacks of an engine, in the thread of the runner whose action ends."""
 
-    def __init__(self, core: EngineCore, recorder: RevisionRecorder, use_cases: Provider, most_events: int) -> None:
+    def __init__(self, database: Database, authority: Authority, former_owners: FormerOwners,
+                 recorder: RevisionRecorder, use_cases: Provider, most_events: int) -> None:
         """`most_events`: in the history of one stack; 0: no limit."""
-        self._database = core.database
-        self._authority = Authority(core.runtime, core.registry)
-        self._former_owners = FormerOwners(core.database, self._authority)
+        self._database = database
+        self._authority = authority
+        self._former_owners = former_owners
         self._recorder = recorder
         self._use_cases = use_cases
         self._most_events = most_events

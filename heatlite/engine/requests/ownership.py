@@ -11,10 +11,11 @@ from sqlalchemy import Connection
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, stacks
+from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.reconcile.authority import Authority
-from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.language.definition import StackDefinition
 
 
@@ -83,10 +84,10 @@ class Ownership:
 class Owners:
     """Finds for whom a stack acts after a request that is accepted now, in the thread of the request."""
 
-    def __init__(self, core: EngineCore) -> None:
-        self._runtime = core.runtime
-        self._database = core.database
-        self._authority = Authority(core.runtime, core.registry)
+    def __init__(self, runtime: Runtime, database: Database, authority: Authority) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._authority = authority
 
     def of_request(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Ownership:
         """Make what a stack needs to act for the caller with a definition: a trust, if others own it. Raises what

@@ -19,8 +19,6 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import request_keys, stack_events
 from heatlite.engine.reconcile.action_ends import ActionEnds
-from heatlite.engine.reconcile.authority import Authority
-from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.requests import guard_checks, refactor_checks
 from heatlite.engine.requests.checked_refactor import CheckedRefactor, ConcernedStack
 from heatlite.engine.requests.preview_update import PreviewedStack
@@ -60,8 +58,8 @@ class RefactorStore:
         self._sinks = sinks
         self._ends = ends
         self._most_events = most_events
-        self._authority = Authority(parts.core.runtime, parts.core.registry)
-        self._former_owners = FormerOwners(parts.core.database, self._authority)
+        self._authority = parts.authority
+        self._former_owners = parts.former_owners
 
     def commit(self, context: RequestContext, checked: CheckedRefactor, authorities: Authorities) -> StoredRefactor:
         """Store the refactor, once no engine has one of the stacks. Raises Conflict."""

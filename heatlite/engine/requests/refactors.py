@@ -18,7 +18,6 @@ from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED
 from heatlite.common.wording import first_few
 from heatlite.db import resources
 from heatlite.db.credentials import Credentials
-from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guard_checks, refactor_checks, refactor_places, validation
@@ -61,7 +60,7 @@ class Refactors:
         self._updates = updates
         self._store = store
         self._max_depth = max_depth
-        self._authority = Authority(self._runtime, self._registry)
+        self._authority = parts.authority
 
     def preview(self, context: RequestContext, message: messages.PreviewRefactor) -> dict[str, object]:
         """Return what a refactor would do, with all differences for which it would be refused."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heatlite.common.limits import Limits
+from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.engine_core import EngineCore
+from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
@@ -24,6 +26,8 @@ class RequestParts:
     acceptance: Acceptance
     stored_stacks: StoredStacks
     owners: Owners
+    authority: Authority
+    former_owners: FormerOwners
     recorder: RevisionRecorder
     limits: Limits
     quotas: QuotaChecks

@@ -13,8 +13,10 @@ from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.reconcile.action_ends import ActionEnds
+from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.engine_core import EngineCore
+from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.reconcile.revisions import RevisionRecorder
@@ -68,6 +70,8 @@ class EngineParts:
     runners: Runners
     sinks: EventSinks
     recorder: RevisionRecorder
+    authority: Authority
+    former_owners: FormerOwners
     plugins: LifecyclePlugins
     notify: InOrder
     ends: ActionEnds
@@ -126,7 +130,9 @@ class RequestUseCases:
             acceptance=Acceptance(core, parts.controller, parts.wake_other, parts.recorder, conf.action_retry_limit,
                                   parts.notify, conf.max_events_per_stack),
             stored_stacks=StoredStacks(core.database, core.registry),
-            owners=Owners(core),
+            owners=Owners(core.runtime, core.database, parts.authority),
+            authority=parts.authority,
+            former_owners=parts.former_owners,
             recorder=parts.recorder,
             limits=limits,
             quotas=QuotaChecks(core.database, core.registry, Quotas(

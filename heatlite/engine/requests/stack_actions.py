@@ -16,7 +16,6 @@ from heatlite.db import credentials, events, forced_deletes, stack_sets, stacks,
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, plan_references, request_keys, rollback, stack_events
-from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.plan_references import PlanReference
 from heatlite.engine.reconcile.revisions import Content
@@ -53,7 +52,7 @@ class StackActions:
         self._recorder = parts.recorder
         self._quotas = parts.quotas
         self._previews = parts.previews
-        self._authority = Authority(self._runtime, self._registry)
+        self._authority = parts.authority
         self._orphans = Orphans(self._runtime, self._database, self._authority, self._stored_stacks)
 
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:

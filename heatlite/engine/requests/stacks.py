@@ -14,7 +14,6 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import stacks
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import outputs, request_keys
-from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.requests import preview_create, sources, validation
 from heatlite.engine.requests.acceptance import Applying
 from heatlite.engine.requests.preview_update import PreviewedStack
@@ -40,7 +39,7 @@ class Stacks:
         self._quotas = parts.quotas
         self._checked_definitions = parts.checked_definitions
         self._previews = parts.previews
-        self._authority = Authority(self._runtime, self._registry)
+        self._authority = parts.authority
 
     def create(self, context: RequestContext, message: messages.CreateStack,
                plan: Applying | None = None) -> dict[str, str]:
