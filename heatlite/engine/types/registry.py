@@ -9,26 +9,21 @@ from __future__ import annotations
 import copy
 import functools
 import weakref
-import zoneinfo
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_log import log
 
 from heatlite.common import exception, policy, urlfetch
-from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext, StoredContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
-from heatlite.common.whole_imports import resolved, whole
+from heatlite.common.whole_imports import whole
 from heatlite.engine import support
-from heatlite.engine.clients import constraint_names
-from heatlite.engine.compat import extensions
 from heatlite.engine.resources import packed
-from heatlite.engine.types import class_options, listing, plugin_loading, template_extensions
-from heatlite.language import custom_constraints
+from heatlite.engine.types import class_options, constraint_classes, listing, plugin_loading, template_extensions
+from heatlite.engine.types.constraint_classes import ConstraintMaker
 from heatlite.language import registry as language_registry
 from heatlite.language.constraints import CustomCheck
 from heatlite.language.environment import REGISTRY, Environment
@@ -42,12 +37,6 @@ LOG = log.getLogger(__name__)
 
 NO_DESCRIPTION = _('No description available')
 DESCRIBED = 'heatlite.engine.resources.rest.types'      # has the types whose catalogue entry names no module
-TEST_CONSTRAINT = 'heatlite.engine.resources.openstack.heat.test_resource:TestConstraintDelay'
-BUILT_IN_CONSTRAINTS: dict[str, str] = {    # name -> module:class
-    'test_constr': TEST_CONSTRAINT,
-    'nova.network': TEST_CONSTRAINT,        # a left-over name of old templates
-    **constraint_names.NAMES,
-}
 
 
 class LazyClass:
@@ -77,7 +66,7 @@ class TypeRegistry:
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         self._conf = conf
         self._entries: dict[str, object] = {}
-        self._constraints: dict[str, type[CustomCheck] | CustomCheck | _Pure | None] = {}
+        self._constraints: dict[str, type[CustomCheck] | CustomCheck | ConstraintMaker | None] = {}
         self._operator: language_registry.Registry | None = None
         self._policy: policy.Policy | None = None
         self._classes: dict[object, type[Resource]] = {}      # class -> the same with the values of the options
@@ -233,9 +222,9 @@ class TypeRegistry:
     def constraint(self, name: str) -> type[CustomCheck] | CustomCheck | None:
         """Return a custom constraint, class or instance; None if it is unknown."""
         if name not in self._constraints:
-            self._constraints[name] = _find_constraint(name)
+            self._constraints[name] = constraint_classes.find(name)
         found = self._constraints[name]
-        return found.make() if isinstance(found, _Pure) else found
+        return found.make() if isinstance(found, ConstraintMaker) else found
 
     get_constraint = constraint
 
@@ -342,34 +331,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, LazyClass):
         return value.module
     return str(value) if isinstance(value, str | Mapping) else f'{value.__module__}.{value.__name__}'
-
-
-class _Pure:
-    """A constraint of the language. Instances store their last error, so each use gets a new one."""
-
-    def __init__(self, make: Callable[[], CustomCheck]) -> None:
-        self.make = make
-
-
-def _pure_constraints() -> Mapping[str, Callable[[], CustomCheck]]:
-    return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
-
-
-def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | None:
-    if name in BUILT_IN_CONSTRAINTS:
-        found: type[CustomCheck] = resolved(BUILT_IN_CONSTRAINTS[name])
-        return found
-    pure = _pure_constraints()
-    if name in pure:
-        return _Pure(pure[name])
-    if name in extensions.names(extensions.CONSTRAINTS):
-        try:
-            named: type[CustomCheck] = extensions.load(extensions.CONSTRAINTS, name)
-        except Exception as error:
-            LOG.warning('The constraint %s cannot be loaded: %s: %s', name, type(error).__name__, error)
-        else:
-            return named
-    return None
 
 
 def template_class(found_type: language_registry.FoundType) -> type[Resource]:

@@ -13,7 +13,7 @@ import json, sys
 from heatlite.common import turns
 from heatlite.common.whole_imports import resolved
 from heatlite.engine import clients
-from heatlite.engine.types import event_sink_types, registry
+from heatlite.engine.types import constraint_classes, event_sink_types, registry
 
 unfinished = set()
 
@@ -33,7 +33,7 @@ print(json.dumps(sorted(unfinished)))
 
 @pytest.mark.parametrize('each, of, load', [
     ('kind', '[each for each in built_in._entries.values() if isinstance(each, registry.LazyClass)]', 'kind.load()'),
-    ('name', 'registry.BUILT_IN_CONSTRAINTS', 'built_in.constraint(name)'),
+    ('name', 'constraint_classes.BUILT_IN', 'built_in.constraint(name)'),
     ('name', 'event_sink_types.BUILT_IN', 'resolved(event_sink_types.BUILT_IN[name])'),
     ('name', 'clients.BUILT_IN', 'resolved(clients.BUILT_IN[name])')],
     ids=['types', 'constraints', 'sinks', 'clients'])
