@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
@@ -34,6 +33,7 @@ from heatlite.db.connection import Database
 from heatlite.db.resource_lists import ShownResource
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
+from heatlite.engine.requests.ignored_errors import IgnoredError
 from heatlite.engine.resource_keeping import too_much_metadata
 from heatlite.engine.resources import software_config_io
 from heatlite.rpc import messages
@@ -45,27 +45,6 @@ RESULTS = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')      # output
 STATUS_CODE = RESULTS[-1]
 TRIES = 11                              # to replace the deployments in a server's metadata despite concurrent writes
 KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of servers that do not poll heatlite
-
-
-class IgnoredError:
-    """Ignores errors with one class name: as a context manager, or called with an error, which raises all others."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> bool:
-        return error is not None and self._is_meant(error)
-
-    def __call__(self, error: BaseException) -> None:
-        if not self._is_meant(error):
-            raise error
-
-    def _is_meant(self, error: BaseException) -> bool:
-        return any(kind.__name__ == self._name for kind in type(error).__mro__)
 
 
 class _Changed(Exception):
