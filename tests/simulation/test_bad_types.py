@@ -117,7 +117,7 @@ def test_a_stack_that_hangs_can_be_deleted(cluster):
     assert (row.action, row.status) == ('DELETE', 'COMPLETE')
 
 
-def test_hanging_calls_that_are_given_up_free_their_threads(cluster):
+def test_hanging_calls_that_are_killed_free_their_threads(cluster):
     many = cluster.engines[0][1]._pool._size + 1
     ids = [cluster.create(f's{number}', template('Bad::Hanging')) for number in range(many)]
     for stack_id in ids:

@@ -55,7 +55,7 @@ class Pool:
         """The number of calls under way."""
         return sum(worker.current is not None for worker in self._workers)
 
-    def give_up(self, call: Callable[[], None]) -> None:
+    def kill(self, call: Callable[[], None]) -> None:
         """Kill the thread in which `call` runs, and start another in its place if calls wait."""
         for worker in self._workers:
             if worker.current is call:

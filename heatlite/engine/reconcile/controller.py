@@ -128,7 +128,7 @@ class StackController:
         count = 0
         for runner in [*self._runners.all(), *self._former.values()]:
             runner.stop()
-            count += runner.give_up_calls()
+            count += runner.kill_calls()
         return count
 
     # --- taking a stack ---------------------------------------------------------------------------------

@@ -138,10 +138,10 @@ class Runner:
         """Stop the runner; the next owner resumes from the stored state. `defect`: the error that stops it, if any."""
         self._phase.stop(defect)
 
-    def give_up_calls(self) -> int:
+    def kill_calls(self) -> int:
         """End the calls of types, handlers of signals included, that do not return to a runner that was stopped: what
         has become of them is unknown, as after a crash. Return how many there were."""
-        count = self._calls.give_up() + self.signal_dispatcher.give_up()
+        count = self._calls.kill_all() + self.signal_dispatcher.kill_handlers()
         self._note_idle()
         return count
 

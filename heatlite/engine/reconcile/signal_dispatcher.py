@@ -83,7 +83,7 @@ class SignalWork:
         self.signals, self.name = deque(signals), name
         self.called_at: float | None = None
         self.handling: Signal | None = None
-        self.is_given_up = False
+        self.was_killed = False
 
 
 class SignalDispatcher:
@@ -126,7 +126,7 @@ class SignalDispatcher:
                 work = self._waiting[signal.resource_name] = SignalWork([signal], signal.resource_name)
                 self._spawn(work)
 
-    def give_up(self) -> int:
+    def kill_handlers(self) -> int:
         """End the handlers under way: their runner has ended, and they do not return. Their signals are pending.
         Return how many there were."""
         threads, self._threads = self._threads, {}
@@ -150,7 +150,7 @@ class SignalDispatcher:
                 signal = work.signals[0]
                 self._bind(signal)
                 self._until_available(partial(self._runner.fenced, partial(self._traced, work, signal)))
-                if work.is_given_up:                # and goes on, though its thread was ended
+                if work.was_killed:                 # and goes on, though its thread was ended
                     return
                 self._note_handled(work)
         finally:
@@ -184,7 +184,7 @@ class SignalDispatcher:
             LOG.exception('The signals of stack %s could not be handled', self._leased.id)
             self._phase.stop(error)
         finally:
-            if self._threads.pop(work, None) is not None:       # else it was given up
+            if self._threads.pop(work, None) is not None:       # else it was killed
                 self._end_watch()
                 self._runner.finish_if_idle()
 
@@ -218,7 +218,7 @@ class SignalDispatcher:
         self._leased.signalled = self._leased.row.generation
         with self._limited(work, signal):
             others, error = self._tell(row, signal, writer)
-        if work.is_given_up:
+        if work.was_killed:
             return
         self._end(signal, self._leased.make_change(
             row=writer.take(row.id), columns=writer.columns, data=tuple(writer.data_noted),
@@ -317,7 +317,7 @@ class SignalDispatcher:
             f'The handler of a signal to {work.handling.resource_name}')
         with self._leased.bound():
             LOG.warning('%s in stack %s did not return for %d s and is given up', what, self._leased.id, self._seconds)
-        work.is_given_up = True
+        work.was_killed = True
         following, work.signals = SignalWork(work.signals, work.name), deque()
         if work.name is not None and self._waiting.get(work.name) is work:
             self._waiting[work.name] = following

@@ -85,7 +85,7 @@ class StackLoader:
         return in time are ended."""
         for runner in former:
             while not runner.calls_done.wait(max(self._settings.patience, LEAST_PATIENCE)):
-                runner.give_up_calls()
+                runner.kill_calls()
         self._loaders.run(lambda: self._load_guarded(lease))
 
     def _load_guarded(self, lease: Lease) -> None:

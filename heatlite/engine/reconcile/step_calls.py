@@ -149,12 +149,12 @@ class StepCalls:
         finally:
             self._runtime.serve(None)             # the thread goes back to the pool
             answers.note(None)
-            given_up = self._calling.get(step) is not call
-            if not given_up:
+            was_killed = self._calling.get(step) is not call
+            if not was_killed:
                 self._returned(step)
         if not call.recovers:
             self._refused.pop(step, None)
-        if not given_up:
+        if not was_killed:
             self._post(event)
 
     def _perform(self, call: PoolCall) -> commands.Event:
@@ -274,7 +274,7 @@ class StepCalls:
             self._returned(step)
             self.end_if_aborted(step, row.action)       # without its handler for cancellations: nothing was begun
         elif call is not None:
-            self._after(self._settings.patience, lambda: self._give_up(step, row, call))
+            self._after(self._settings.patience, lambda: self._end_late(step, row, call))
         elif not self._inbox.has_event_of(step) and not self._waits_for_journal(step):
             self._end_aborted(step, row)
 
@@ -290,28 +290,28 @@ class StepCalls:
         """The step has ended before it could be aborted."""
         self._aborted.pop(step, None)
 
-    def _give_up(self, step: Step, row: ResourceState, call: PoolCall) -> None:
+    def _end_late(self, step: Step, row: ResourceState, call: PoolCall) -> None:
         """End a step whose call did not return in time. Its result is unknown, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        self._give_up_call(call)
+        self._forget_killed(call)
         self._forget_resource(step)
         self._end_aborted(step, row)
-        self._pool.give_up(call)
+        self._pool.kill(call)
 
-    def give_up(self) -> int:
+    def kill_all(self) -> int:
         """End all calls under way: the runner was stopped, and they have not returned in time. Return how many."""
         self.withdraw()
         calling, preempting = list(self._calling.values()), list(self._preempting.values())
         self._preempting = {}
         for call in calling:
-            self._give_up_call(call)
-            self._pool.give_up(call)
+            self._forget_killed(call)
+            self._pool.kill(call)
         for work in preempting:
-            self._pool.give_up(work)
+            self._pool.kill(work)
         return len(calling) + len(preempting)
 
-    def _give_up_call(self, call: PoolCall) -> None:
+    def _forget_killed(self, call: PoolCall) -> None:
         row = call.row
         with self._leased.bound(row.name):
             LOG.warning('%s of %s in stack %s did not return in time and is given up', row.action, row.name,

@@ -41,14 +41,14 @@ def test_a_call_that_waits_holds_one_thread(universe):
     assert universe.run(lambda: called[-1] == 'again')
 
 
-def test_a_thread_that_is_given_up_leaves_its_place(universe):
+def test_a_thread_that_is_killed_leaves_its_place(universe):
     runtime = universe.process('engine')
     pool, called = Pool(runtime, 1), []
     hangs = runtime.flag().wait
     pool.run(hangs)
     pool.run(lambda: called.append('next'))
     assert universe.run(lambda: pool.running == 1)
-    pool.give_up(hangs)
+    pool.kill(hangs)
     assert universe.run(lambda: called == ['next'])
 
 
