@@ -15,6 +15,7 @@ from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.decide import Verdict
+from heatlite.planning.plan import PlanAction
 
 # Methods by which a type decides from values; their results for unknown values cannot be predicted.
 BY_VALUES = ('needs_replace', 'needs_replace_with_prop_diff', 'needs_replace_with_tmpl_diff', '_needs_update',
@@ -49,8 +50,8 @@ def find(resource_class: type[Resource], definition: ResourceDefinition, stored:
         other = ask(definition.freeze(properties=assumed, metadata=metadata))
     except Exception:                               # raised by the type for the assumed values
         return Doubt(reason, True)
-    kinds = {_kind(verdict), _kind(other)}
-    return Doubt(reason, 'replaced' in kinds) if len(kinds) > 1 else None
+    outcomes = {_outcome(verdict), _outcome(other)}
+    return Doubt(reason, PlanAction.REPLACE in outcomes) if len(outcomes) > 1 else None
 
 
 def unknown_properties(definition: ResourceDefinition) -> list[str]:
@@ -80,9 +81,10 @@ def _decides_by_values(resource_class: type[Resource]) -> bool:
     return any(getattr(resource_class, name) is not getattr(Resource, name) for name in BY_VALUES)
 
 
-def _kind(verdict: Verdict) -> str:
+def _outcome(verdict: Verdict) -> PlanAction | None:
+    """Return what the verdict leads to; None if the update is refused."""
     if verdict.refused is not None:
-        return 'refused'
+        return None
     if verdict.replace is not None:
-        return 'replaced'
-    return 'updated' if verdict.changed else 'unchanged'
+        return PlanAction.REPLACE
+    return PlanAction.UPDATE if verdict.changed else PlanAction.NONE

@@ -10,7 +10,7 @@ from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, calls, spelled
 from heatlite.language.functions.references import GetFile, GetParam, Ref
-from heatlite.planning.plan import Cause
+from heatlite.planning.plan import Cause, PlanAction
 from heatlite.planning.replacement import Reason
 
 
@@ -29,7 +29,7 @@ class Causes:
     def within(cls, preview: PreviewedStack) -> Causes:
         """Make the causes of a stack that was previewed."""
         return cls(preview.before, preview.definition, {
-            name for name, change in preview.changes.items() if change.kind != 'unchanged'})
+            name for name, change in preview.changes.items() if change.action is not PlanAction.NONE})
 
     def of(self, resource: str, name: str) -> Cause | None:
         """Return the cause of the change of property `name`; None if the definitions do not tell one."""

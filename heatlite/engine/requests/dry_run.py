@@ -24,13 +24,13 @@ from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands
 from heatlite.planning.consumption import measured
-from heatlite.planning.plan import MeasuredResource
+from heatlite.planning.plan import MeasuredResource, PlanAction
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
 STEPS_OF_COMMAND = 20       # of a turn
-DONE = ('added', 'updated', 'replaced', 'deleted')
+CHANGING = frozenset(PlanAction) - {PlanAction.NONE, PlanAction.UNKNOWN}
 
 
 @dataclass
@@ -39,7 +39,7 @@ class PreviewedChange:
     the change is unknown."""
 
     name: str
-    kind: str                           # unchanged, updated, replaced, added, deleted, unknown
+    action: PlanAction
     row: ResourceState | None = None    # as stored; None for a resource that would be added
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
@@ -69,7 +69,6 @@ class DryRun:
         self._stored: Resource | None = None
         self.not_imported: dict[str, exception.HeatException] = {}      # resources that cannot be imported, and why
         self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
-        self.released: set[str] = set()             # resources that are deleted, but not their objects
         # What counts of a resource before and after.
         self.measured: dict[str, tuple[MeasuredResource | None, MeasuredResource | None]] = {}
 
@@ -93,10 +92,10 @@ class DryRun:
             if name in self.changes:
                 self.changes[name].properties = properties
         for name, cause in self.executor.causes.items():
-            if name in self.changes and self.changes[name].kind == 'replaced':
+            if name in self.changes and self.changes[name].action is PlanAction.REPLACE:
                 self.changes[name].cause, self.changes[name].stored = cause, self.executor.stored[name]
         for name in self.executor.settled & self.changes.keys():
-            self.changes[name].kind = 'unchanged'
+            self.changes[name].action = PlanAction.NONE
 
     def _mark_undecided(self, before: Mapping[str, ResourceState], busy: Mapping[str, ResourceState]) -> None:
         """Mark the changes that the update may not come to, or that may be others. `before`: the current row of each
@@ -105,7 +104,7 @@ class DryRun:
         # doubts of a type, an action under way, any failure at all, the failure of the resource itself.
         for name in self.leased.traversal.desired:
             if name in self._reached:
-                self.changes.setdefault(name, PreviewedChange(name, 'unchanged', before.get(name)))
+                self.changes.setdefault(name, PreviewedChange(name, PlanAction.NONE, before.get(name)))
             else:                                   # the update ends before this resource, or takes another course
                 self._undecided(name, before.get(name), self._why_not())
         for name, row in before.items():
@@ -117,7 +116,7 @@ class DryRun:
             self._undecided(name, row, _('%s of it is under way, and may end well or not') % row.action)
         if self.failures:                           # the order of parallel steps decides which others are reached
             for change in list(self.changes.values()):
-                if change.kind in DONE:
+                if change.action in CHANGING:
                     self._undecided(change.name, before.get(change.name), self._why_not())
         for name, reason in self.failures.items():
             self._undecided(name, before.get(name), reason)
@@ -132,7 +131,7 @@ class DryRun:
     def _undecided(self, name: str, row: ResourceState | None, why: str) -> None:
         known = self.changes.get(name)
         properties = known.properties if known is not None else {}
-        self.changes[name] = PreviewedChange(name, 'unknown', row, properties, why,
+        self.changes[name] = PreviewedChange(name, PlanAction.UNKNOWN, row, properties, why,
                                              inside=why, nested=known.nested if known is not None else None)
 
     def _why_not(self) -> str:
@@ -168,9 +167,9 @@ class DryRun:
             case commands.Inspected(_, verdict) if verdict.refused is not None:
                 self.failures[row.name] = verdict.refused
             case commands.Inspected(_, verdict) if verdict.replace is not None:
-                self._change(row.name, 'replaced', row).why = verdict.replace
+                self._change(row.name, PlanAction.REPLACE, row).why = verdict.replace
             case commands.Inspected(_, verdict) if verdict.changed:
-                self._change(row.name, 'updated', row)
+                self._change(row.name, PlanAction.UPDATE, row)
             case commands.Failed(_, reason) if not event.replace:
                 self.failures[row.name] = reason
         return event
@@ -188,17 +187,18 @@ class DryRun:
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.preview_state.to_make.add(row.id)
             self._measure_wanted(name, work)
-            self._change(name, 'added' if row.replaces is None else 'replaced', None).new_properties = dict(
+            makes = PlanAction.IMPORT if verb is Action.ADOPT else PlanAction.CREATE
+            self._change(name, makes if row.replaces is None else PlanAction.REPLACE, None).new_properties = dict(
                 work.wanted()['Properties'])
         elif verb is Action.DELETE and name not in self.leased.traversal.desired:
-            self._change(name, 'deleted', row)
+            change = self._change(name, PlanAction.DELETE, row)
             self.measured[name] = self._measured_row(row, self.stored(row).t), None
             if self.stored(row).t.deletion_policy() == rsrc_defn.RETAIN:
-                self.released.add(name)
+                change.action = PlanAction.RELEASE
         elif verb is Action.UPDATE:
             if self._is_replaced_after_all(work):
                 return commands.Failed(step, '', replace=True)
-            self._change(name, 'updated', row)
+            self._change(name, PlanAction.UPDATE, row)
             self._mark_reference(work, row)
         failure = self._inside(self, step, row, verb)
         if failure is not None:
@@ -219,12 +219,12 @@ class DryRun:
             self.not_imported[row.name] = error if isinstance(error, exception.HeatException) else (
                 exception.ImportFailed(name=row.name, type=row.type, why=str(error) or type(error).__name__))
             self.executor.preview_state.to_make.add(row.id)
-            self._change(row.name, 'added', None)
+            self._change(row.name, PlanAction.IMPORT, None)
             return True
         if imported is None:
             return False
         self._measure_wanted(row.name, work)
-        change = self._change(row.name, 'added', None)
+        change = self._change(row.name, PlanAction.IMPORT, None)
         change.imported, change.properties = imported
         return True
 
@@ -274,12 +274,12 @@ class DryRun:
         except Exception:                           # raised by the type: then nothing is known
             return False
 
-    def _change(self, name: str, change_kind: str, row: ResourceState | None) -> PreviewedChange:
+    def _change(self, name: str, action: PlanAction, row: ResourceState | None) -> PreviewedChange:
         known = self.changes.get(name)
         if known is None:
-            known = self.changes[name] = PreviewedChange(name, change_kind, row)
-        elif known.kind == 'updated' and change_kind == 'replaced':
-            known.kind = change_kind
+            known = self.changes[name] = PreviewedChange(name, action, row)
+        elif known.action is PlanAction.UPDATE and action is PlanAction.REPLACE:
+            known.action = action
         return known
 
 

@@ -11,12 +11,13 @@ from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.registry import is_pattern
-from heatlite.planning.plan import Path
+from heatlite.planning.plan import Path, PlanAction
 from heatlite.planning.states import Action
 
 RULE = 'stacks:import'
 MOST_SHOWN = 50                     # resources that a refusal names
-INSIDE_IS_SEEN = ('added', 'replaced', 'updated')      # kinds of changes with which a nested stack is previewed
+# With these, a nested stack is previewed.
+INSIDE_IS_SEEN = (PlanAction.CREATE, PlanAction.IMPORT, PlanAction.REPLACE, PlanAction.UPDATE)
 
 
 def check(preview: PreviewedStack, context: RequestContext, registry: TypeRegistry) -> None:
@@ -68,7 +69,7 @@ def _why_absent(preview: PreviewedStack, names: Path) -> str:
     if not rest:
         return ''
     change = preview.changes.get(name)
-    if change is not None and (change.kind not in INSIDE_IS_SEEN or change.inside):
+    if change is not None and (change.action not in INSIDE_IS_SEEN or change.inside):
         return ''                                   # what is stored of it may not be what there will be
     inside = [each for each in preview.inside if each.row.parent_resource == name and each.row.action != Action.DELETE]
     if inside:

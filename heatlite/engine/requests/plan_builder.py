@@ -33,9 +33,6 @@ from heatlite.planning.plan import (
 from heatlite.planning.protection import Protection
 from heatlite.planning.states import Action
 
-OF_KIND: Mapping[str, PlanAction] = {
-    'unchanged': PlanAction.NONE, 'updated': PlanAction.UPDATE, 'replaced': PlanAction.REPLACE,
-    'added': PlanAction.CREATE, 'deleted': PlanAction.DELETE, 'unknown': PlanAction.UNKNOWN}
 CONTAINERS = frozenset({PlanAction.UPDATE, PlanAction.NONE})    # of a nested stack: what counts is inside
 
 
@@ -87,7 +84,7 @@ def _generated(preview: PreviewedStack) -> set[str]:
     """Return the new members whose names will be others."""
     if not preview.generates_names:
         return set()
-    return {name for name, change in preview.changes.items() if change.kind == 'added'}
+    return {name for name, change in preview.changes.items() if change.action in (PlanAction.CREATE, PlanAction.IMPORT)}
 
 
 def _permissions(preview: PreviewedStack) -> Permissions:
@@ -103,7 +100,7 @@ def _permissions(preview: PreviewedStack) -> Permissions:
     opened = []
     for name, change in preview.changes.items():
         begun = frozenset(preview.begun.get(name, ()))
-        if change.kind == 'unknown':
+        if change.action is PlanAction.UNKNOWN:
             begun = ANY_ACTION
         elif Action.CREATE in begun:
             begun |= {Action.DELETE}
@@ -111,14 +108,14 @@ def _permissions(preview: PreviewedStack) -> Permissions:
             begun |= {Action.UPDATE}
         if name not in generated and (begun or unnamed):
             actions[name] = begun
-        if change.kind == 'unknown' or change.inside or name in containers:
+        if change.action is PlanAction.UNKNOWN or change.inside or name in containers:
             opened.append(name)
     return Permissions(actions, frozenset(opened), unnamed=unnamed)
 
 
 def _change(preview: PreviewedStack, change: PreviewedChange, path: Path, causes: Causes,
             below: Iterable[PlannedChange]) -> PlannedChange:
-    action = _action(preview, change)
+    action = change.action
     values = tuple(_values(change, path[-1], preview.mask, causes))
     if action in CONTAINERS and not values and not change.inside:
         changed = [each for each in below if each.action is not PlanAction.NONE]
@@ -138,15 +135,6 @@ def _change(preview: PreviewedStack, change: PreviewedChange, path: Path, causes
 def _object(change: PreviewedChange) -> str | None:
     """Return the physical id of the present object, or of the one that would be imported."""
     return change.imported or (change.row.physical_id if change.row is not None else None)
-
-
-def _action(preview: PreviewedStack, change: PreviewedChange) -> PlanAction:
-    action = OF_KIND[change.kind]
-    if action is PlanAction.DELETE and change.name in preview.released:
-        return PlanAction.RELEASE
-    if action is PlanAction.CREATE and Action.ADOPT in preview.begun.get(change.name, ()):
-        return PlanAction.IMPORT
-    return action
 
 
 def _may(preview: PreviewedStack, change: PreviewedChange) -> tuple[PlanAction, ...]:

@@ -20,33 +20,38 @@ from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.masking import Mask
 from heatlite.language.unknown import is_known
 from heatlite.planning import graph
+from heatlite.planning.plan import PlanAction
 from heatlite.planning.states import ResourceState
 
 VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'nested_unknown', 'metadata',
           'resource_status_reason', 'description')
-KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
+SHOWN_AS: Mapping[PlanAction, str] = {      # the lists of the answer; Heat has no `unknown`
+    PlanAction.NONE: 'unchanged', PlanAction.UPDATE: 'updated', PlanAction.REPLACE: 'replaced',
+    PlanAction.CREATE: 'added', PlanAction.IMPORT: 'added', PlanAction.DELETE: 'deleted',
+    PlanAction.RELEASE: 'deleted', PlanAction.UNKNOWN: 'unknown'}
+OF_STORED = (PlanAction.UPDATE, PlanAction.DELETE, PlanAction.RELEASE)      # shown with the present state
 
 
 def changes(preview: PreviewedStack, show_nested: bool) -> dict[str, list[dict[str, object]]]:
-    """Return the lists of a preview of an update: kind -> entries; with `show_nested` those of nested stacks, too.
+    """Return the lists of a preview of an update: word -> entries; with `show_nested` those of nested stacks, too.
 
     The list `unknown` (Heat has none) has the resources without a certain verdict, each with `reason`. In addition to
     Heat's keys, entries have `changed_properties`, `property_changes` ({name: {old, new or unknown,
     forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown`, why the nested changes are unknown.
     """
-    lists: dict[str, list[dict[str, object]]] = {kind: [] for kind in KINDS}
+    lists: dict[str, list[dict[str, object]]] = {word: [] for word in SHOWN_AS.values()}
     waiting = deque([preview])
     while waiting:
         stack = waiting.popleft()
         needed_by, causes = required_by(stack.definition), Causes.within(stack)
         for change in stack.changes.values():
             shown = _change(change, stack.definition, needed_by)
-            if change.kind != 'unknown' and change.why:
+            if change.action is not PlanAction.UNKNOWN and change.why:
                 shown['replace_reason'] = replacement_in_words(change, stack, causes)
             shown = masked(shown, stack.mask)
             if stack.row.parent_resource is not None:
                 shown['parent_resource'] = stack.row.parent_resource
-            lists[change.kind].append(shown)
+            lists[SHOWN_AS[change.action]].append(shown)
         if show_nested:
             waiting.extend(stack.inside)
     return lists
@@ -54,7 +59,7 @@ def changes(preview: PreviewedStack, show_nested: bool) -> dict[str, list[dict[s
 
 def _change(change: PreviewedChange, definition: StackDefinition,
             needed_by: Mapping[str, list[str]]) -> dict[str, object]:
-    is_stored = change.kind in ('updated', 'deleted') or change.name not in definition.resources
+    is_stored = change.action in OF_STORED or change.name not in definition.resources
     if is_stored and change.row is not None:
         shown = _stored(change.row, definition, needed_by)
     else:
@@ -66,9 +71,9 @@ def _change(change: PreviewedChange, definition: StackDefinition,
         shown['changed_properties'] = sorted(change.properties)
         shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()
                                      if each.old != each.new}
-    if change.why and change.kind == 'unknown':
+    if change.why and change.action is PlanAction.UNKNOWN:
         shown['reason'] = change.why
-    if change.inside and change.kind != 'unknown':
+    if change.inside and change.action is not PlanAction.UNKNOWN:
         shown['nested_unknown'] = change.inside
     return shown
 

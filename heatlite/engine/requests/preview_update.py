@@ -45,7 +45,7 @@ from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
-from heatlite.planning.plan import MeasuredResource
+from heatlite.planning.plan import MeasuredResource, PlanAction
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import Step
 
@@ -64,7 +64,6 @@ class PreviewedStack:
     inside: list[PreviewedStack] = field(default_factory=list)
     fails: str = ''                     # why the update of the stack would fail
     begun: Mapping[str, set[Action]] = field(default_factory=dict)      # actions that would begin, in this order
-    released: frozenset[str] = frozenset()                              # resources whose objects would stay
     before: StackDefinition | None = None                               # the present definition
     outputs_before: Sequence[Mapping[str, object]] = ()
     generates_names: bool = False       # new members get other names when they are made
@@ -187,8 +186,7 @@ class Preview:
         self._renamed(preview, leased, run.executor)
         changes = run.run()
         preview.not_imported = run.not_imported
-        preview.begun, preview.released = run.begun, frozenset(run.released)
-        preview.gone, preview.measured = frozenset(run.executor.gone), run.measured
+        preview.begun, preview.gone, preview.measured = run.begun, frozenset(run.executor.gone), run.measured
         order = [*leased.traversal.desired, *(name for name in changes if name not in leased.traversal.desired)]
         preview.changes = {name: changes[name] for name in order}
         self._open(preview)
@@ -335,14 +333,14 @@ class Preview:
 
     def _gone(self, parent_preview: PreviewedStack, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
         change = run.changes.get(row.name)
-        if change is not None and change.kind == 'deleted':
+        if change is not None and change.action in (PlanAction.DELETE, PlanAction.RELEASE):
             change.nested = stored
         definition, mask = self._stored(stored)
         parent_preview.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,
                                      mask | parent_preview.mask))
 
     def _undecided(self, parent_preview: PreviewedStack, stored: StoredStack | None, why: str) -> None:
-        """Add the nested stack with all its resources as `unknown`."""
+        """Add the nested stack, with all its resources as unknown."""
         if stored is None:
             return
         definition, mask = self._stored(stored)
@@ -350,13 +348,13 @@ class Preview:
             rows = [row for row in self._rows.light(tx, stored.id) if row.replaced_by is None]
         self._take(len(rows))
         preview = PreviewedStack(stored, definition, mask | parent_preview.mask, {
-            row.name: PreviewedChange(row.name, 'unknown', row, why=why, inside=why) for row in rows})
+            row.name: PreviewedChange(row.name, PlanAction.UNKNOWN, row, why=why, inside=why) for row in rows})
         parent_preview.inside.append(preview)
         self._open(preview)
 
     def _open(self, preview: PreviewedStack) -> None:
-        """Make everything inside resources of kind `unknown` unknown, too."""
-        unknown = {name: change.why for name, change in preview.changes.items() if change.kind == 'unknown'}
+        """Make everything inside resources that are unknown unknown, too."""
+        unknown = {name: change.why for name, change in preview.changes.items() if change.action is PlanAction.UNKNOWN}
         if not unknown:
             return
         preview.inside = [each for each in preview.inside if each.row.parent_resource not in unknown]

@@ -19,9 +19,10 @@ from heatlite.common.limits import MOST_SET_MEMBERS
 from heatlite.common.runtime import Runtime
 from heatlite.engine import clients
 from heatlite.engine.clients import logins
-from heatlite.engine.requests import questions
+from heatlite.engine.requests import presenters, questions
 from heatlite.engine.requests.questions import Question
 from heatlite.language import environment as environments
+from heatlite.planning.plan import PlanAction
 from heatlite.rpc import messages
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ LOG = logging.getLogger(__name__)
 
 SECONDS = 45.0                      # in which the members have to answer
 SERVICE = 'orchestration'
-CHANGES = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
+CHANGES = dict.fromkeys(word for action, word in presenters.SHOWN_AS.items() if action is not PlanAction.UNKNOWN)
+ADDED = presenters.SHOWN_AS[PlanAction.CREATE]
 
 Member = Mapping[str, object]
 Answer = dict[str, object]
@@ -97,7 +99,7 @@ class StackSets:
                 return {'changes': {key: len(found['resource_changes'].get(key) or ()) for key in CHANGES}}
             body['stack_name'] = f"{message.stack_name}-{member['name']}"
             found = heat.http.post('/stacks/preview', json=body).json()
-            return {'changes': {**dict.fromkeys(CHANGES, 0), 'added': len(found['stack'].get('resources') or ())}}
+            return {'changes': {**dict.fromkeys(CHANGES, 0), ADDED: len(found['stack'].get('resources') or ())}}
 
         return self._asked(context, message.members, ask, {'changes': None})
 
