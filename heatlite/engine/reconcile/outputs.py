@@ -15,32 +15,33 @@ LOG = logging.getLogger(__name__)
 
 
 def resolve(definition: StackDefinition, scope: Scope,
-            is_live: Callable[[str, str], bool] = lambda resource, attribute: False,
-            keys: Collection[str] | None = None) -> list[dict[str, object]]:
+            is_live: Callable[[str, str], bool] | None = None,
+            keys: Collection[str] | None = None, *, shows_unknown: bool = False) -> list[dict[str, object]]:
     """Return `{output_key, description, output_value, output_error?}` of each output, in the order of the template.
 
-    A value that cannot be computed is null with the error's text; one not known yet is null without it. `live` marks
-    outputs that use an attribute which must be read anew each time (`is_live(resource, attribute)`). `keys`: of the
-    outputs that are wanted; None: all. Raises DatabaseUnavailable.
+    A value that cannot be computed is null with the error's text; one not known yet is null without it, or with
+    `shows_unknown` as it is, with UNKNOWN in it. `live` marks outputs that use an attribute which must be read anew
+    each time (`is_live(resource, attribute)`). `keys`: of the outputs that are wanted; None: all. Raises
+    DatabaseUnavailable.
     """
     found = []
     for name, output in definition.outputs.items():
         if keys is not None and name not in keys:
             continue
-        shown, _error = _resolved(definition, scope, name, output)
-        if any(is_live(*read) for read in _reads(output)):
+        shown, _error = _resolved(definition, scope, name, output, shows_unknown)
+        if is_live is not None and any(is_live(*read) for read in _reads(output)):
             shown['live'] = True
         found.append(shown)
     return found
 
 
-def _resolved(definition: StackDefinition, scope: Scope, name: str,
-              output: OutputDefinition) -> tuple[dict[str, object], Exception | None]:
+def _resolved(definition: StackDefinition, scope: Scope, name: str, output: OutputDefinition,
+              shows_unknown: bool = False) -> tuple[dict[str, object], Exception | None]:
     """Return an output as `resolve` does, and the error of computing it."""
     shown = _unknown(name, output)
     try:
         value = output.resolve(scope)
-        shown['output_value'] = value if is_known(value) else None
+        shown['output_value'] = value if shows_unknown or is_known(value) else None
     except exception.DatabaseUnavailable:           # not an error of the output
         raise
     except Exception as error:

@@ -21,7 +21,7 @@ from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
 from heatlite.engine.clients import batched_reads
 from heatlite.engine.clients.batched_reads import BatchedReads
-from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile import loading, outputs
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.facade import Stack
@@ -166,7 +166,7 @@ class Preview:
                         row.outputs or ())
 
     def _of(self, row: StoredStack, definition: StackDefinition, mask: Mask, before: StackDefinition | None = None,
-            outputs: Sequence[Mapping[str, object]] = ()) -> PreviewedStack:
+            outputs_before: Sequence[Mapping[str, object]] = ()) -> PreviewedStack:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(definition.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
@@ -178,7 +178,7 @@ class Preview:
                              loading.traversal(self._runtime, row, loading.target(row, definition), list(rows), 0))
         leased.cached_values.update(cached_values)
         is_update = row.id != NEW and row.action != Action.DELETE
-        preview = PreviewedStack(row, definition, mask, before=before, outputs_before=outputs,
+        preview = PreviewedStack(row, definition, mask, before=before, outputs_before=outputs_before,
                                is_observed=is_update and (self._observe or row.converge))
         nesting = PreviewedNesting(self._use_cases.nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, nesting),
@@ -192,7 +192,7 @@ class Preview:
         self._open(preview)
         preview.fails = next((f'{name}: {why}' for name, why in run.failures.items()), '')
         if row.action != Action.DELETE:
-            preview.row = replace(row, outputs=_outputs(definition, run))
+            preview.row = replace(row, outputs=outputs.resolve(definition, run.executor.scope, shows_unknown=True))
         return preview
 
     def _executor(self, leased: LeasedStack, nesting: PreviewedNesting) -> DryExecutor:
@@ -373,18 +373,3 @@ def _is_known(work: StepContext) -> bool:
     """Whether all values of the resource's definition are known before the update."""
     definition = work.wanted()
     return is_known(definition['Properties']) and is_known(definition.metadata())
-
-
-def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, object]]:
-    """As `engine.reconcile.outputs.resolve`, but values that are not known yet are UNKNOWN."""
-    outputs = []
-    for name, output in definition.outputs.items():
-        shown: dict[str, object] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}
-        try:
-            shown['output_value'] = output.resolve(run.executor.scope)
-        except exception.DatabaseUnavailable:
-            raise
-        except Exception as error:
-            shown['output_value'], shown['output_error'] = None, definition.mask.text(str(error))
-        outputs.append(shown)
-    return outputs
