@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previewed_change import PreviewedChange
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, calls, spelled
 from heatlite.language.functions.references import GetFile, GetParam, Ref

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile import diff, imports, unknowns
@@ -13,27 +11,22 @@ from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import StepContext, stored_definition
 from heatlite.engine.reconcile.step_inspector import UNCHANGED, StepInspector
 from heatlite.engine.reconcile.stored_resource_cache import StoredResources
+from heatlite.engine.requests.previewed_change import PreviewedChanges
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.decide import Verdict
-from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import ResourceState
 from heatlite.planning.steps import Step
 
 
 class DryExecutor(StepInspector):
-    """Notes what the inspections have found, by the name of the resource."""
+    """Notes in `changes` what the inspections have found."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
                  stored_resources: StoredResources, observe: bool) -> None:
         super().__init__(runtime, leased, NothingStored(), registry, facade, stored_resources, observe=observe)
-        self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
-        self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
-        self.gone: set[str] = set()                     # resources whose objects the services do not know
-        self.causes: dict[str, ReplacementCause] = {}   # of replacements that no changed property requires
-        self.stored: dict[str, Mapping[str, object]] = {}  # properties of the resources in `causes`
-        self.settled: set[str] = set()                  # resources whose nested stacks the update would not visit
+        self.changes = PreviewedChanges()
 
     def import_object(self, step: Step, row: ResourceState) -> tuple[str, dict[str, diff.PropertyChange]] | None:
         """Return the id of the object that would be imported into the resource of a new row, with the properties that
@@ -51,12 +44,13 @@ class DryExecutor(StepInspector):
     def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
         """Return False: a preview shows what is inside, also where nothing changes."""
         if super()._is_settled_below(row, work):
-            self.settled.add(row.name)
+            self.changes[row.name].is_settled = True
         return False
 
     def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
                  resource_class: type[Resource]) -> Verdict:
         stored, definition = stored_definition(self.stored_resources.get(row)), work.wanted()
+        change = self.changes[row.name]
 
         def ask(definition: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
             return diff.inspect(self.contexts.resource_as_stored(row, work), resource_class, definition, self._leased,
@@ -68,19 +62,15 @@ class DryExecutor(StepInspector):
             unknown = unknowns.unknown_properties(definition)
             if not unknown:
                 raise
-            self.doubts[row.name] = unknowns.Doubt(unknowns.why(unknown), True)
+            change.doubt = unknowns.Doubt(unknowns.why(unknown), True)
             return Verdict(changed=True)
         observed = work.resource.observed if work.resource is not None else None
-        if observed is not None and observed.is_gone and row.physical_id is not None:
-            self.gone.add(row.name)
+        change.is_gone = observed is not None and observed.is_gone and row.physical_id is not None
         if verdict.cause is not None:
-            self.causes[row.name], self.stored[row.name] = verdict.cause, stored['Properties']
-        doubt = unknowns.find(resource_class, definition, stored, verdict, lambda wanted: (
+            change.cause, change.stored = verdict.cause, stored['Properties']
+        change.doubt = unknowns.find(resource_class, definition, stored, verdict, lambda wanted: (
             UNCHANGED if self._may_stay(row, resource_class, wanted, stored) else ask(wanted)[0]))
-        if doubt is not None:
-            self.doubts[row.name] = doubt
-        self.property_changes[row.name] = diff.property_changes(
-            self.contexts.resource_as_stored(row, work), definition, observed)
+        change.properties = diff.property_changes(self.contexts.resource_as_stored(row, work), definition, observed)
         return verdict
 
     def _may_stay(self, row: ResourceState, resource_class: type[Resource], definition: rsrc_defn.ResourceDefinition,

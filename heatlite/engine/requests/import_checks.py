@@ -40,7 +40,7 @@ def check(preview: PreviewedStack, context: RequestContext, registry: TypeRegist
 
 
 def _has_imports(preview: PreviewedStack) -> bool:
-    return bool(preview.not_imported) or any(change.imported for change in preview.changes.values()) or any(
+    return any(change.imported or change.import_error for change in preview.changes.values()) or any(
         map(_has_imports, preview.inside))
 
 
@@ -80,7 +80,8 @@ def _why_absent(preview: PreviewedStack, names: Path) -> str:
 
 
 def _errors(preview: PreviewedStack, path: Path) -> Iterator[tuple[Path, exception.HeatException]]:
-    for name, error in preview.not_imported.items():
-        yield (*path, name), error
+    for name, change in preview.changes.items():
+        if change.import_error is not None:
+            yield (*path, name), change.import_error
     for each in preview.inside:
         yield from _errors(each, (*path, str(each.row.parent_resource)))

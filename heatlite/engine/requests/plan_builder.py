@@ -8,8 +8,8 @@ from dataclasses import replace
 from heatlite.common.i18n import _
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes, of_replacement
-from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previewed_change import PreviewedChange
 from heatlite.language.definition import StackDefinition
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.hiding import HIDDEN_TEXT
@@ -67,17 +67,11 @@ def _changes(preview: PreviewedStack, path: Path, permissions: dict[Path, Permis
         inside.setdefault(str(each.row.parent_resource), []).append(each)
     causes = Causes.within(preview)
     shown = {name: f'*{number}' for number, name in enumerate(sorted(_generated(preview)), 1)}
-    for name in _in_order(preview):
-        place = (*path, shown.get(name, name))
-        below = [change for each in inside.get(name, ()) for change in _changes(each, place, permissions)]
-        yield _change(preview, preview.changes[name], place, causes, below)
+    for change in sorted(preview.changes.values(), key=lambda each: each.place):
+        place = (*path, shown.get(change.name, change.name))
+        below = [each for stack in inside.get(change.name, ()) for each in _changes(stack, place, permissions)]
+        yield _change(preview, change, place, causes, below)
         yield from below
-
-
-def _in_order(preview: PreviewedStack) -> list[str]:
-    """Return the names of the resources: those on which an action begins in their order, then the others."""
-    begun = [name for name in preview.begun if name in preview.changes]
-    return [*begun, *(name for name in preview.changes if name not in preview.begun)]
 
 
 def _generated(preview: PreviewedStack) -> set[str]:
@@ -99,7 +93,7 @@ def _permissions(preview: PreviewedStack) -> Permissions:
     containers = {str(each.row.parent_resource) for each in preview.inside} if preview.most_spare else ()
     opened = []
     for name, change in preview.changes.items():
-        begun = frozenset(preview.begun.get(name, ()))
+        begun = frozenset(change.begun)
         if change.action is PlanAction.UNKNOWN:
             begun = ANY_ACTION
         elif Action.CREATE in begun:
@@ -128,8 +122,8 @@ def _change(preview: PreviewedStack, change: PreviewedChange, path: Path, causes
     kind = definition.type if definition is not None else row.type if row is not None else ''
     reason = change.why or change.inside
     return PlannedChange(path, kind, action, values, preview.mask.text(reason) if reason else '', may,
-                         _object(change), *preview.measured.get(change.name, (None, None)),
-                         is_gone=change.name in preview.gone, cause=of_replacement(change, preview, causes))
+                         _object(change), change.measured_before, change.measured_after, change.is_gone,
+                         of_replacement(change, preview, causes))
 
 
 def _object(change: PreviewedChange) -> str | None:

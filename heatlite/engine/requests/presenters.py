@@ -13,8 +13,8 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes, replacement_in_words
-from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previewed_change import PreviewedChange
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.masking import Mask

@@ -33,7 +33,8 @@ from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_executor import DryExecutor
-from heatlite.engine.requests.dry_run import DryRun, PreviewedChange
+from heatlite.engine.requests.dry_run import DryRun
+from heatlite.engine.requests.previewed_change import PreviewedChange
 from heatlite.engine.requests.stored_rows import AS_STORED, StoredRows
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.members import MemberGroup
@@ -45,7 +46,7 @@ from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
-from heatlite.planning.plan import MeasuredResource, PlanAction
+from heatlite.planning.plan import PlanAction
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import Step
 
@@ -63,18 +64,12 @@ class PreviewedStack:
     changes: Mapping[str, PreviewedChange] = field(default_factory=dict)
     inside: list[PreviewedStack] = field(default_factory=list)
     fails: str = ''                     # why the update of the stack would fail
-    begun: Mapping[str, set[Action]] = field(default_factory=dict)      # actions that would begin, in this order
     before: StackDefinition | None = None                               # the present definition
     outputs_before: Sequence[Mapping[str, object]] = ()
     generates_names: bool = False       # new members get other names when they are made
     most_spare: int = 0                 # members beyond its size while a group changes in batches
     is_observed: bool = False           # what services report was read, too
-    not_imported: Mapping[str, exception.HeatException] = field(default_factory=dict)   # resource -> why
-    gone: frozenset[str] = frozenset()                                  # resources whose objects are gone
-    # What counts of a resource before and after.
-    measured: Mapping[str, tuple[MeasuredResource | None, MeasuredResource | None]] = field(default_factory=dict)
     references: Mapping[int, object] = field(default_factory=dict)     # of rows that were renamed
-    fixed: Mapping[str, str] = field(default_factory=dict)          # resource -> why it cannot be moved
     # What would be stored of the resource of a nested stack (large columns, fingerprint), and with the stack.
     applied: Mapping[str, object] = field(default_factory=dict)
     fingerprint: str = ''
@@ -184,13 +179,9 @@ class Preview:
         run = DryRun(self._runtime, leased, self._executor(leased, nesting),
                      lambda *what: self._inside(preview, nesting, *what))
         self._renamed(preview, leased, run.executor)
-        changes = run.run()
-        preview.not_imported = run.not_imported
-        preview.begun, preview.gone, preview.measured = run.begun, frozenset(run.executor.gone), run.measured
-        order = [*leased.traversal.desired, *(name for name in changes if name not in leased.traversal.desired)]
-        preview.changes = {name: changes[name] for name in order}
+        preview.changes = run.run()
         self._open(preview)
-        preview.fails = next((f'{name}: {why}' for name, why in run.failures.items()), '')
+        preview.fails = run.fails
         if row.action != Action.DELETE:
             preview.row = replace(row, outputs=outputs.resolve(definition, run.executor.scope, shows_unknown=True))
         return preview
@@ -208,7 +199,7 @@ class Preview:
     def _renamed(self, preview: PreviewedStack, leased: LeasedStack, executor: DryExecutor) -> None:
         """Note the references of the rows that have another name, or a stack with another name, than when their values
         were cached, which what refers to them gets; and which of the rows cannot be where they are."""
-        references, fixed = {}, {}
+        references: dict[int, object] = {}
         for number, from_other_stack in self._rows.renamed(leased.id).items():
             row = leased.rows[number]
             try:
@@ -220,14 +211,14 @@ class Preview:
             except Exception as error:              # raised by the type
                 why = str(error) or type(error).__name__
             if why:
-                fixed[row.name] = why
+                executor.changes[row.name].why_not_moved = why
                 continue
             leased.cached_values[number] = {**leased.cached_values.get(number, {}), REFERENCE: references[number]}
         for number in self._rows.separated(leased.id):
-            row = leased.rows[number]
-            if executor.objects.kind_of(row).looks_up_others:
-                fixed.setdefault(row.name, _('it needs what it refers to in its own stack'))
-        preview.references, preview.fixed = references, fixed
+            change = executor.changes[leased.rows[number].name]
+            if not change.why_not_moved and executor.objects.kind_of(leased.rows[number]).looks_up_others:
+                change.why_not_moved = _('it needs what it refers to in its own stack')
+        preview.references = references
 
     def _take(self, count: int) -> None:
         tree_size.check(count, self._left)
@@ -254,7 +245,7 @@ class Preview:
         is_known_here = _is_known(run.executor.contexts.begin(step))
         try:
             definition, mask = (
-                self._stored(stored) if stored is not None and row.name in run.executor.settled     # it stays as it is
+                self._stored(stored) if stored is not None and change.is_settled     # it stays as it is
                 else self._defined(nesting, run, step, resource, row, stored))
         except Exception as error:
             if is_known_here:
@@ -332,8 +323,8 @@ class Preview:
         return definition, definition.mask
 
     def _gone(self, parent_preview: PreviewedStack, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
-        change = run.changes.get(row.name)
-        if change is not None and change.action in (PlanAction.DELETE, PlanAction.RELEASE):
+        change = run.changes[row.name]
+        if change.action in (PlanAction.DELETE, PlanAction.RELEASE):
             change.nested = stored
         definition, mask = self._stored(stored)
         parent_preview.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,

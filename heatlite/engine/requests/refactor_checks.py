@@ -68,7 +68,8 @@ def of_stack(row: StoredStack, preview: PreviewedStack, inner: Collection[str]) 
     for path, each in _tree(preview, ()):
         if each.row.id in inner:
             redefined.add(path)
-        fixed += [Difference((row.name, *path, name), MOVE, why) for name, why in each.fixed.items()]
+        fixed += [Difference((row.name, *path, name), MOVE, resource.why_not_moved)
+                  for name, resource in each.changes.items() if resource.why_not_moved]
     if plan.fails:
         yield Difference((row.name,), 'fail', plan.fails)
     for change in plan.changes:
