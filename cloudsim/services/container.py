@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cloudsim.collection import Collection
-from cloudsim.messages import Call, Conflict, NotFound
+from cloudsim.messages import BadRequest, Call, Conflict, NotFound, Problem
 from cloudsim.service import Route, Service
 from cloudsim.store import Thing
 
@@ -14,6 +14,10 @@ from cloudsim.store import Thing
 ACTIONS = {'start': (('Created', 'Stopped'), 'Running'), 'stop': (('Running',), 'Stopped'),
            'pause': (('Running',), 'Paused'), 'unpause': (('Paused',), 'Running'),
            'reboot': (('Created', 'Running', 'Stopped'), 'Running'), 'kill': (('Running',), 'Stopped')}
+
+# Microversions: of the first list of networks, of its present form, and of `tty` apart from `interactive`.
+NETWORKS_SHOWN, ADDRESSES_LISTED, TERMINALS = (1, 13), (1, 18), (1, 36)
+COMMANDS_ARE_LISTS = (1, 20)
 
 
 class Containers(Collection):
@@ -23,7 +27,11 @@ class Containers(Collection):
         thing.hidden['ports'] = []
         for name in ('nets', 'mounts', 'hints', 'run', 'availability_zone', 'exposed_ports', 'entrypoint'):
             data.pop(name, None)
+        if given.get('tty') is not None and call.version < TERMINALS:
+            raise BadRequest("Additional properties are not allowed ('tty' was unexpected)")
         if isinstance(data['command'], str):
+            if call.version >= COMMANDS_ARE_LISTS:
+                raise BadRequest(f"Invalid input for field 'command': {data['command']!r} is not of type 'array'")
             data['command'] = data['command'].split()
         data['memory'] = str(data['memory'])
         data['name'] = data['name'] or f'container-{thing.id[:8]}'
@@ -96,9 +104,15 @@ class Containers(Collection):
 
     def network_list(self, call: Call, id: str) -> Any:
         thing = self.get(call, id)
-        return 200, {'networks': [{'net_id': network, 'port_id': each['port'], 'fixed_ips': [
-            {'ip_address': each['addr'], 'subnet_id': each['subnet_id'], 'version': each['version']}]}
-            for network, rows in thing['addresses'].items() for each in rows]}
+        if call.version < NETWORKS_SHOWN:
+            raise Problem(406, 'The requested resource is only available in newer versions of the API.')
+        networks = []
+        for network, rows in thing['addresses'].items():
+            for each in rows:
+                address = {'ip_address': each['addr'], 'subnet_id': each['subnet_id'], 'version': each['version']}
+                networks.append({'net_id': network, 'port_id': each['port'],
+                                 **(address if call.version < ADDRESSES_LISTED else {'fixed_ips': [address]})})
+        return 200, {'networks': networks}
 
     def resize(self, call: Call, id: str) -> Any:
         thing = self.get(call, id)

@@ -147,6 +147,21 @@ def test_container(cloud: Cloud):
     life.delete()
 
 
+def test_networks_of_a_container_are_detached_and_found_by_name(cloud: Cloud):
+    wanted = {'image': 'cirros', 'command': 'sleep "1 m"', 'tty': True, 'networks': [{'network': 'private'}]}
+    life = Life(cloud, 'OS::Zun::Container', wanted)
+    made = life.create()
+    containers = cloud.client('zun').containers
+    found = containers.get(made.resource_id)
+    assert (found.tty, found.command) == (True, ['sleep', '1 m'])
+    addresses = life.attribute('addresses')
+    assert set(addresses) == {'private', cloud.network()}
+    assert addresses['private'] == addresses[cloud.network()] == found.addresses[cloud.network()]
+    life.update({**wanted, 'networks': []})
+    assert containers.network_list(made.resource_id) == []
+    life.delete()
+
+
 @pytest.mark.parametrize('change', [
     {'networks': [{}]}, {'mounts': [{'mount_path': '/a'}]}, {'restart_policy': 'always:3'},
     {'mounts': [{'mount_path': '/a', 'volume_size': 1, 'volume_id': 'x'}]}])

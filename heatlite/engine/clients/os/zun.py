@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import cached_property
 
 from heatlite.common import exception
@@ -10,7 +11,10 @@ from heatlite.engine.clients.os import collection, http, service
 CLIENT_NAME = 'zun'
 
 
+VERSION_HEADER = 'OpenStack-API-Version'
 MICROVERSION = 'container 1.12'
+OF_NETWORKS = {VERSION_HEADER: 'container 1.18'}     # networks of a container, each with all its addresses
+OF_TERMINALS = {VERSION_HEADER: 'container 1.36'}    # `tty` apart from `interactive`; commands are lists since 1.20
 
 
 class Containers(collection.Creating):
@@ -18,26 +22,31 @@ class Containers(collection.Creating):
 
     def run(self, **fields: object) -> collection.Entity:
         body = {name: value for name, value in fields.items() if value is not None}
-        return self._entity(self.http.post(self.path, params={'run': 'true'}, json=body))
+        headers = None
+        if 'tty' in body:
+            headers = OF_TERMINALS
+            if isinstance(body.get('command'), str):
+                body['command'] = shlex.split(str(body['command']))
+        return self._entity(self.http.post(self.path, params={'run': 'true'}, json=body, headers=headers))
 
     def rename(self, container: collection.EntityOrId, name: str) -> None:
         self.update(container, name=name)
 
     def update(self, what: collection.EntityOrId, **fields: object) -> collection.Entity | None:
-        return self._changed(self.http.patch(self._url(what), json=fields))
+        return self._changed(self.http.patch(self._url(what), json=fields, headers=OF_NETWORKS))
 
     def delete(self, what: collection.EntityOrId, **params: object) -> None:
         self.http.delete(self._url(what), params=params or None)
 
     def network_list(self, container: collection.EntityOrId) -> list[collection.Entity]:
-        found = self.http.get(self._url(container, 'network_list')).json()['networks']
+        found = self.http.get(self._url(container, 'network_list'), headers=OF_NETWORKS).json()['networks']
         return [collection.Entity(self, entry) for entry in found]
 
     def network_attach(self, container: collection.EntityOrId, **params: object) -> None:
-        self.http.post(self._url(container, 'network_attach'), params=params)
+        self.http.post(self._url(container, 'network_attach'), params=params, headers=OF_NETWORKS)
 
     def network_detach(self, container: collection.EntityOrId, **params: object) -> None:
-        self.http.post(self._url(container, 'network_detach'), params=params)
+        self.http.post(self._url(container, 'network_detach'), params=params, headers=OF_NETWORKS)
 
 
 class ContainerClient(collection.Client):
@@ -50,7 +59,7 @@ class ZunClientPlugin(service.ServicePlugin[ContainerClient]):
     client_class = ContainerClient
 
     def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
-        given.setdefault('additional_headers', {'OpenStack-API-Version': MICROVERSION})
+        given.setdefault('additional_headers', {VERSION_HEADER: MICROVERSION})
         return super().adapter(service_type, **given)
 
     # --- changes of a container ---------------------------------------------------------------------------

@@ -220,7 +220,17 @@ class Container(resource.Resource):
             return self._name()
         if self.resource_id is None:
             return None
-        return getattr(self.client().containers.get(self.resource_id), name, None)
+        container = self.client().containers.get(self.resource_id)
+        return self._addresses(container.addresses or {}) if name == self.ADDRESSES else getattr(container, name, None)
+
+    def _addresses(self, by_id: Mapping[str, list[object]]) -> dict[str, list[object]]:
+        """Return the addresses under the id and under the name of each network. Networks of one name share a list."""
+        found = dict(by_id)
+        if by_id:
+            for network in self.client('neutron').list_networks(id=list(by_id))['networks']:
+                if network['name']:
+                    found[network['name']] = [*found.get(network['name'], ()), *by_id[network['id']]]
+        return found
 
 
 def resource_mapping() -> dict[str, type[Container]]:
