@@ -17,6 +17,7 @@ INTERFACES = ('network:router_interface', 'network:router_interface_distributed'
               'network:ha_router_replicated_interface')
 OF_SERVICES = 'network:'            # owners of ports that services make for themselves begin with it
 EGRESS = {('egress', 'IPv4'), ('egress', 'IPv6')}
+SERVICE_METADATA = frozenset({'readonly', 'attached_mode'})      # of volumes: Cinder itself adds these
 OF_ZONES = frozenset({'SOA', 'NS'})   # records that a zone has by itself
 
 
@@ -168,7 +169,8 @@ def volume(entry: Entry, networks: Iterable[str]) -> FoundObject:
     return FoundObject('volume', entry['id'], entry.get('name') or '', _given({
         'name': entry.get('name'), 'description': entry.get('description'), 'size': entry['size'],
         'volume_type': ObjectReference('volume_type', kind) if kind else None,
-        'metadata': {name: value for name, value in (entry.get('metadata') or {}).items() if name != 'readonly'}}),
+        'metadata': {name: value for name, value in (entry.get('metadata') or {}).items()
+                     if name not in SERVICE_METADATA}}),
         networks=frozenset(networks))
 
 
