@@ -193,6 +193,37 @@ def test_one_that_was_deleted_by_hand_is_there_again(cloud, kind, path, service)
         it.request(service, 'HEAD' if service == 'swift' else 'GET', path)
 
 
+REMOVED = {                 # each with the request that removes it behind the engine's back
+    'gateway': lambda it: it.request('neutron', 'PUT', f'/routers/{it.physical_id("router")}',
+                                     {'router': {'external_gateway_info': {}}}),
+    'route': lambda it: it.request('neutron', 'PUT', f'/routers/{it.physical_id("router")}',
+                                   {'router': {'routes': []}}),
+    'routes': lambda it: it.request('neutron', 'PUT', f'/routers/{it.physical_id("router")}',
+                                    {'router': {'routes': []}}),
+    'encryption': lambda it: it.request('cinder', 'DELETE', f'/types/{it.physical_id("type")}/encryption/provider'),
+}
+
+
+@pytest.mark.parametrize('name', REMOVED)
+def test_a_setting_that_was_removed_by_hand_is_noticed(cloud, name):
+    given, _look = CASES[name]
+    with stack(cloud, engines=1) as it:
+        it.create(given)
+        assert it.cluster.ask(messages.LookForDrift(it.id))['resources'] == []
+        REMOVED[name](it)
+        found = it.cluster.ask(messages.LookForDrift(it.id))['resources']
+        assert [(each['path'], each['finding']) for each in found] == [(['it'], 'gone')]
+        it.cluster.update(it.id, template(given), converge=True)
+        done(it.cluster, it.id, 'UPDATE')
+        assert it.cluster.ask(messages.LookForDrift(it.id))['resources'] == []
+
+
+def test_a_set_without_routes_is_there(cloud):
+    with stack(cloud, engines=1) as it:
+        it.create({**NET, 'it': ('OS::Neutron::ExtraRouteSet', {'router': reference('router'), 'routes': []})})
+        assert it.cluster.ask(messages.LookForDrift(it.id))['resources'] == []
+
+
 def test_another_network_of_a_gateway(cloud):
     outside = {f'{part}{number}': value for number in (1, 2) for part, value in (
         ('net', ('OS::Neutron::ProviderNet', {'network_type': 'vxlan', 'router_external': True, 'shared': False})),

@@ -170,6 +170,22 @@ def test_wrong_containers(cloud: Cloud, change):
         Life(cloud, 'OS::Zun::Container', {'image': 'cirros', **change}).validate()
 
 
+# --- networks --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('kind, given', [
+    ('OS::Neutron::Net', {}), ('OS::Neutron::ProviderNet', {'network_type': 'vxlan'})])
+def test_segments_without_a_name_come_first(cloud: Cloud, simulator, kind, given):
+    admin = Cloud(simulator, 'admin')
+    life, http = Life(admin, kind, given), admin.client('neutron').http
+    made = life.create()
+    [first] = life.attribute('segments')
+    http.put(f'/segments/{first["id"]}', json={'segment': {'name': 'first'}})
+    http.post('/segments', json={'segment': {'network_id': made.resource_id, 'network_type': 'vxlan'}})
+    assert [each['name'] for each in life.attribute('segments')] == [None, 'first']
+    life.delete()
+
+
 # --- OS::Mistral -----------------------------------------------------------------------------------------------
 
 FLOW = {'type': 'direct', 'input': {'who': 'world'}, 'tasks': [

@@ -26,6 +26,12 @@ def public_has_two_names(resource: DescribedResource, body: dict[str, object], g
 
 
 @hook
+def has_encryption(resource: DescribedResource, given: Values, found: Fields) -> bool:
+    """Cinder shows an empty map for a type without encryption."""
+    return bool(found.get('encryption_id'))
+
+
+@hook
 def removed_specs(resource: DescribedResource, calls: list[DescribedCall], changed: Values) -> list[DescribedCall]:
     gone = sorted(set(resource.before()['specs'] or ()) - set(changed.get('specs') or ()))
     if 'specs' not in changed or not gone:

@@ -582,14 +582,19 @@ class DescribedResource(resource.Resource):
                 wait.is_over(found)
 
     def get_live_resource_data(self) -> object:
+        """Raise EntityNotFound if the object is not there, or what is shown in its place is without it."""
         try:
-            return self._show_resource()
+            found = self._show_resource()
         except Exception as error:
             if service.is_not_found(error):
                 if self._may_have_ended():
                     raise exception.ObjectUncomparable(self.name, error) from error
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
+        what = self.description
+        if 'exists' in what.hooks and not hooks.call(what, 'exists', self, self.last_known(), found):
+            raise exception.EntityNotFound(entity='Resource', name=self.name)
+        return found
 
     def _may_have_ended(self) -> bool:
         """Whether the service deletes the object itself once it is done: that it is not there is no fault."""

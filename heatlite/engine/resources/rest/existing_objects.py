@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import existing
-from heatlite.engine.resources.rest import hooks, names, plans, service
+from heatlite.engine.resources.rest import names, plans, service
 from heatlite.engine.resources.rest.calls import DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.templating import fill, fill_path, pick
 from heatlite.engine.resources.rest.words import Existing
@@ -111,8 +111,6 @@ def is_shown(resource: DescribedResource, found: object) -> bool:
     """Whether `found`, the answer to `show`, is about the object with the resource's physical id: some services show an
     object by its name, too, and some descriptions show what the object is a part of."""
     what = resource.description
-    if 'exists' in what.hooks:
-        return bool(hooks.call(what, 'exists', resource, found))
     if isinstance(what.existing, Mapping) and 'calls' in what.existing:
         return resource.resource_id in _candidates(resource)
     if 'id' in what.hooks or (what.id == '{name}' and not names.is_given(resource)):

@@ -293,25 +293,27 @@ def gateway_connections(resource: DescribedResource) -> None:
 
 
 @hook
-def has_gateway(resource: DescribedResource, found: Fields) -> bool:
-    network = resource.properties['network']
+def has_gateway(resource: DescribedResource, given: Values, found: Fields) -> bool:
     gateway = found.get('router', found).get('external_gateway_info') or {}
-    return bool(resource.resource_id == f"{resource.properties['router_id']}:{network}"
-                and gateway.get('network_id') == network)
+    return bool(gateway.get('network_id') == given['network'])
 
 
 @hook
-def has_route(resource: DescribedResource, found: Fields) -> bool:
-    given = resource.properties
-    route = {'destination': given['destination'], 'nexthop': given['nexthop']}
-    return bool(resource.resource_id == f"{given['router_id']}:{given['destination']}:{given['nexthop']}"
-                and route in (found.get('routes') or []))
+def has_route(resource: DescribedResource, given: Values, found: Fields) -> bool:
+    return {'destination': given['destination'], 'nexthop': given['nexthop']} in (found.get('routes') or [])
 
 
 @hook
-def has_routes(resource: DescribedResource, found: Fields) -> bool:
-    """A set is there if one of its routes is: with none it is the same as any other set of the router."""
+def has_routes(resource: DescribedResource, given: Values, found: Fields) -> bool:
+    """A set is there if one of its routes is, or if it has none."""
     there = found.get('routes') or []
-    return bool(resource.resource_id == resource.properties['router'] and any(
-        {'destination': each['destination'], 'nexthop': each['nexthop']} in there
-        for each in resource.properties['routes']))
+    return not given['routes'] or any(
+        {'destination': each['destination'], 'nexthop': each['nexthop']} in there for each in given['routes'])
+
+
+@hook
+def segments_of_the_network(resource: DescribedResource, name: str) -> list[Fields]:
+    """Return segments without a name first, as in Heat: templates take the one that Neutron has made by its place."""
+    found = resource.read(DescribedCall('GET', '/segments', query={'network_id': resource.resource_id},
+                                        answer='segments')) or []
+    return sorted(found, key=lambda segment: segment.get('name') is not None)
