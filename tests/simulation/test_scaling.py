@@ -223,6 +223,55 @@ class Anything(constraints.BaseCustomConstraint):
         return True
 
 
+class Broken(Machine):
+    """The second object of the cloud comes up broken, long after the others are ready."""
+
+    def check_create_complete(self, *args):
+        is_ready = super().check_create_complete(*args)
+        if self.resource_id != 'obj-2':
+            return is_ready
+        if clouds.CLOUD.objects['obj-2']['polls'] > 9:
+            raise ValueError('broken')
+        return False
+
+
+def created_with_a_failed_member(cluster, template):
+    """Return the outputs and the references of the members that did not fail."""
+    for _runtime, service in cluster.engines:
+        for name in ('glance.image', 'nova.flavor'):
+            service.registry.register_constraint(name, Anything)
+        service.registry.register('Sim::Machine', Broken)
+    stack_id = cluster.ask(messages.CreateStack(
+        template=template, stack_name='s',
+        environment={'resource_registry': {'OS::Heat::ScaledResource': 'Sim::Machine'}}))['stack_id']
+    row = cluster.settle(stack_id)
+    left = {name: rows[0][2] for name, rows in cluster.states(child(cluster, stack_id).id).items()
+            if rows[0][1] == 'COMPLETE'}
+    assert row.status == 'FAILED' and len(left) == 2
+    return outputs(row), left
+
+
+def test_attributes_leave_out_members_that_failed():
+    template = scaled(desired_capacity=3)
+    template['resources']['group']['properties']['resource'] = {'type': 'Sim::Machine', 'properties': {
+        'UserData': 'v'}}
+    template['outputs'] = {name: {'value': {'get_attr': ['group', *path]}} for name, path in {
+        'size': ['current_size'], 'refs': ['refs'], 'map': ['refs_map'], 'addresses': ['outputs', 'PublicIp'],
+        'list': ['outputs_list', 'PublicIp'], 'last': ['resource.1']}.items()}
+    with Cluster() as cluster:
+        found, left = created_with_a_failed_member(cluster, template)
+        assert found['size'] == 2 and found['map'] == found['addresses'] == left
+        assert found['refs'] == found['list'] == list(found['map'].values()) and found['last'] == found['refs'][1]
+
+
+def test_addresses_leave_out_servers_that_failed():
+    template = copy.deepcopy(SERVERS)
+    template['Resources']['group']['Properties']['DesiredCapacity'] = 3
+    with Cluster() as cluster:
+        found, left = created_with_a_failed_member(cluster, template)
+        assert sorted(found['Addresses'].split(',')) == sorted(left.values())
+
+
 def test_groups_of_servers():
     """Images and flavours are nobody's here, so they are not checked."""
     with Cluster() as cluster:

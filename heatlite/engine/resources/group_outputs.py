@@ -21,7 +21,8 @@ class MemberAttributes:
 
     `mapped` give {member: value} and `listed` a list of what the path names. `lists_others`: a name that the group does
     not have is an attribute of the members, and gives a list. `by_age`: `resource.<n>` is the n-th oldest member, not
-    the one of that name. `plurals`: all attributes give a map, these of members' attributes with another name; a path
+    the one of that name, and members that failed are left out when an output is read, so that each has its name in the
+    nested stack. `plurals`: all attributes give a map, these of members' attributes with another name; a path
     leads into the map, so that its first part is a member.
     """
 
@@ -69,7 +70,7 @@ class MemberAttributes:
             if not member_path:
                 continue
             output, _path = self.output(key, path)
-            if self.is_mapped(key):
+            if self.is_mapped(key) or self.by_age:
                 yield output, {name: {'get_attr': [name, *member_path]} for name in names}
             else:
                 yield output, [{'get_attr': [name, *member_path]} for name in names]

@@ -70,10 +70,13 @@ class MemberGroup(StackResource):
                 raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
             return super().get_attribute(key, *path)
         name, rest = kind.output(key, path)
-        if self.has_output(name):
-            return select_from_attribute(self.get_output(name), rest)
-        found = {member.name: member.FnGetAtt(*member_path) for member in self._members_in_order()}
-        return select_from_attribute(found if kind.is_mapped(key) else list(found.values()), rest)
+        found = self.get_output(name) if self.has_output(name) else {
+            member.name: member.FnGetAtt(*member_path) for member in self._members_in_order()}
+        if isinstance(found, Mapping):
+            found = self.shown_members(found)
+        if isinstance(found, Mapping) and not kind.is_mapped(key):
+            found = list(found.values())
+        return select_from_attribute(found, rest)
 
     def _of_one(self, key: str, path: Sequence[object]) -> object:
         name = output_name((key, *path))
@@ -94,14 +97,18 @@ class MemberGroup(StackResource):
         found = self.get_output(REFS_MAP) if self.has_output(REFS_MAP) else None
         return dict(found) if isinstance(found, Mapping) else {}
 
+    def shown_members(self, found: Mapping[str, object]) -> Mapping[str, object]:
+        """For groups: what their attributes show of a value for each member."""
+        return found
+
     def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         match name:
             case 'refs_map':
-                return self._references()
+                return dict(self.shown_members(self._references()))
             case 'refs':
-                return list(self._references().values())
+                return list(self.shown_members(self._references()).values())
         return None
 
     # --- batches ------------------------------------------------------------------------------------------

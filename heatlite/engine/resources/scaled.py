@@ -206,6 +206,10 @@ class ScaledGroup(members.MemberGroup):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
+    def shown_members(self, found: Mapping[str, object]) -> Mapping[str, object]:
+        """Return those of members that did not fail, oldest first, as `current_size` counts them."""
+        return {name: found[name] for name in grouputils.get_member_names(self) if name in found}
+
     def _resolve_attribute(self, name: str) -> object:
         if name == 'current_size':
             return grouputils.get_size(self)

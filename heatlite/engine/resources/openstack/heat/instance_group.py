@@ -103,7 +103,7 @@ class InstanceGroup(balanced.BalancedGroup):
 
     def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, object]]:
         yield members.REFS_MAP, {name: {'Ref': name} for name in names}
-        yield self.INSTANCE_LIST, {'Fn::Join': [',', [{'Fn::GetAtt': [name, 'PublicIp']} for name in names]]}
+        yield self.INSTANCE_LIST, {name: {'Fn::GetAtt': [name, 'PublicIp']} for name in names}
 
     def definition_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return self.LAUNCH_CONFIGURATION_NAME in prop_diff
@@ -121,8 +121,8 @@ class InstanceGroup(balanced.BalancedGroup):
         if name != self.INSTANCE_LIST or self.resource_id is None:
             return super()._resolve_attribute(name)
         found: object = self.get_output(name) if self.has_output(name) else self._addresses()
-        if isinstance(found, Mapping):          # as Heat stores them: by member
-            found = [found[member] for member in grouputils.get_member_names(self) if member in found]
+        if isinstance(found, Mapping):
+            found = [address or NO_ADDRESS for address in self.shown_members(found).values()]
         return ','.join(found) or None if isinstance(found, list) else found
 
     def _addresses(self) -> list[object]:
