@@ -58,6 +58,8 @@ THERE: Mapping[str, Mapping[str, Any]] = {
     '/ports/known-port': {'device_id': 'known-server_id', 'fixed_ips': [{'ip_address': '10.0.0.7'}]},
     '/ports/known-other': {'device_id': 'known-server_id-b', 'fixed_ips': [{'ip_address': '10.0.0.8'}]},
     '/networks/known-outside': {'router:external': 'True'},
+    '/datastores/known-datastore_type/versions/known-datastore_version': {
+        'id': 'known-datastore_version', 'name': 'known-datastore_version'},
 }
 
 

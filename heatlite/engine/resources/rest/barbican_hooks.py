@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 SUFFIX = '_ref'
+TEXT, BYTES = 'text/plain', 'application/octet-stream'
 
 
 def _refs(given: Values) -> list[dict[str, str]]:
@@ -37,7 +39,25 @@ def secret_refs(resource: DescribedResource, body: dict[str, object], given: Map
 def text_unless_said_otherwise(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                                action: str) -> dict[str, object]:
     """Barbican wants a type with a payload; its client library, which Heat uses, says this one."""
-    return {'payload_content_type': 'text/plain', **body} if 'payload' in body else body
+    return {'payload_content_type': TEXT, **body} if 'payload' in body else body
+
+
+@hook
+def payload_in_its_encoding(resource: DescribedResource) -> None:
+    """The payload is a secret, so errors do not show it."""
+    given = resource.properties
+    if {'payload', 'payload_content_type', 'payload_content_encoding'} & given.deferred:
+        return
+    if given['payload_content_encoding'] and given['payload_content_type'] == TEXT:
+        raise exception.ResourcePropertyValueDependency(
+            prop1='payload_content_encoding', prop2='payload_content_type', value=BYTES)
+    if given['payload_content_type'] != BYTES:
+        return
+    try:
+        base64.b64decode(given['payload'])
+    except ValueError:
+        raise exception.StackValidationFailed(message=_(
+            "Invalid payload for specified 'base64' value of 'payload_content_encoding' property.")) from None
 
 
 @hook

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.subresources import items, without
@@ -22,6 +24,17 @@ def network_of_the_subnet(resource: DescribedResource, body: dict[str, object], 
     if body.get('neutron_subnet_id') and not body.get('neutron_net_id'):
         body['neutron_net_id'] = resource.client_plugin('neutron').network_id_from_subnet_id(body['neutron_subnet_id'])
     return body
+
+
+@hook
+def subnet_of_the_network(resource: DescribedResource) -> None:
+    given = resource.properties
+    network, subnet = given['neutron_network'], given['neutron_subnet']
+    if not network or not subnet or {'neutron_network', 'neutron_subnet'} & given.deferred:
+        return
+    if resource.client_plugin('neutron').network_id_from_subnet_id(subnet) != network:
+        raise exception.StackValidationFailed(message=_('Provided neutron_subnet does not belong to provided '
+                                                        'neutron_network.'))
 
 
 @hook

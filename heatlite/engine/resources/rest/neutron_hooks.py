@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PREFIX_LENGTHS = {4: (8, 32), 6: (64, 128)}         # of a pool: version -> the least and the most if none is given
 NO_SHA1 = 'vpn-no-sha1-3des'
+LAST_VLAN = 4094
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
 
 
@@ -275,6 +276,15 @@ def rule_as_stored(resource: DescribedResource, body: dict[str, object], given: 
                    action: str) -> dict[str, object]:
     """So that a rule whose reply was lost is recognized."""
     return security_rules.as_stored(body)
+
+
+@hook
+def number_of_a_vlan(resource: DescribedResource) -> None:
+    given = resource.properties
+    number = given['segmentation_id']
+    if given['network_type'] == 'vlan' and isinstance(number, int) and number > LAST_VLAN:
+        raise refuse(_('The segmentation_id of a vlan segment must be at most %(most)s, not %(number)s.') % {
+            'most': LAST_VLAN, 'number': number})
 
 
 @hook
