@@ -94,6 +94,19 @@ def everything_is_delivered(cluster, stack_id):
     return cluster.universe.run(lambda: delivered(stack_id) == history(cluster, stack_id), limit=100)
 
 
+def test_sinks_get_no_secrets_that_the_api_hides():
+    template = {'heat_template_version': '2018-08-31', 'parameters': {'word': {'type': 'string', 'hidden': True}},
+                'resources': {
+                    'secret': {'type': 'OS::Heat::RandomString', 'properties': {'length': 12}},
+                    'user': {'type': 'Sim::Thing', 'properties': {'value': {'list_join': ['/', [
+                        'x', {'get_attr': ['secret', 'value']}, {'get_param': 'word'}]]}}}}}
+    with Cluster() as cluster:
+        stack_id = create(cluster, {**NOTES, 'parameters': {'word': 'sesame'}}, template)
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        assert {text for each in DELIVERED for text in each['payload']['resource_properties'].values()} == {
+            12, 'x/******/******'}
+
+
 def test_a_whole_life_is_told_in_its_order():
     with Cluster() as cluster:
         stack_id = create(cluster, NOTES)
@@ -139,7 +152,9 @@ def test_what_is_added_while_nobody_drives_the_stack_is_told():
         assert DELIVERED[-1]['payload']['resource_status_reason'] == 'looks ill'
         cluster.delete(stack_id)
         cluster.settle(stack_id)
-        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        # What has sent the mark may see the begin of the delete, too, which the new owner sends: at least once.
+        assert cluster.universe.run(
+            lambda: list(dict.fromkeys(delivered(stack_id))) == history(cluster, stack_id), limit=100)
 
 
 class Slow(Notes):

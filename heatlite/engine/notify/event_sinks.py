@@ -21,7 +21,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.common.runtime import Flag, Runtime
-from heatlite.db import events, leases, templates
+from heatlite.db import events, leases, resource_data, resources, templates
 from heatlite.db.connection import Database
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
@@ -30,6 +30,7 @@ from heatlite.engine.notify.idle_outlets import IdleOutlets
 from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.event_sink_types import Sink
 from heatlite.language.definition import StackDefinition
+from heatlite.language.masking import Mask
 from heatlite.planning.states import Event, Status
 
 LOG = logging.getLogger(__name__)
@@ -204,8 +205,8 @@ class Outlet:
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""
         self.leased.bind()
-        found = deque(self._database.retry_until_available(
-            lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True))
+        following, secrets = self._database.retry_until_available(self._block, reading=True)
+        found, mask = deque(following), self.leased.definition.mask | Mask(secrets)
         any_left = bool(found)
         while found:                        # each is decoded when it is sent, and released then
             event = found.popleft()
@@ -214,12 +215,21 @@ class Outlet:
             if is_of_stack and event.status == Status.IN_PROGRESS:
                 self._forget_failures()             # of the action before
             is_end = is_of_stack and event.status != Status.IN_PROGRESS
-            body = payload(event)
+            body = payload(event, mask)
             for place, sink in enumerate(self._current_sinks()):
                 turns.spend(STEPS_OF_SINK)
                 if is_end or self._runtime.monotonic() >= self._left_out.get(place, 0.0):
                     self._send(place, sink, body, event.uuid)
         return any_left
+
+    def _block(self, tx: Connection) -> tuple[list[events.ShownEvent], set[str]]:
+        """Return the next block of events, and the generated secrets that may be in it: of its resources, and of those
+        that they require."""
+        found = events.following(tx, self.leased.id, self._position, BLOCK)
+        numbers: set[int] = set()
+        for row in resources.of_names(tx, self.leased.id, {event.resource_name for event in found}):
+            numbers.update((row.id, *row.requires.values()))
+        return found, resource_data.secrets(tx, self.leased.id, numbers) if numbers else set()
 
     def _send(self, place: int, sink: Sink, body: Mapping[str, object], event_id: str) -> None:
         try:
@@ -256,12 +266,13 @@ class Outlet:
             return None
 
 
-def payload(event: events.ShownEvent) -> dict[str, object]:
-    """Return the message for consumers, in Heat's format."""
+def payload(event: events.ShownEvent, mask: Mask) -> dict[str, object]:
+    """Return the message for consumers, in Heat's format. `mask`: hides what the API hides in the event, as more users
+    may read a queue than the stack."""
     return {
         'timestamp': event.created_at.strftime(TIME), 'version': VERSION, 'type': 'os.heat.event', 'id': event.uuid,
         'payload': {
             'resource_name': event.resource_name, 'physical_resource_id': event.physical_id,
             'stack_id': event.stack_id, 'resource_action': event.action, 'resource_status': event.status,
             'resource_status_reason': event.reason, 'resource_type': event.resource_type,
-            'resource_properties': dict(event.properties or {}), 'version': VERSION}}
+            'resource_properties': dict(mask(event.properties or {})), 'version': VERSION}}
