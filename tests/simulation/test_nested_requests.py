@@ -7,7 +7,9 @@ import json
 import pytest
 import sqlalchemy as sa
 
+from heatlite.common import exception
 from heatlite.db import tables
+from heatlite.engine.reconcile import request_keys
 from heatlite.rpc import messages
 from tests.simulation import cloud
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
@@ -85,6 +87,36 @@ def test_an_update_of_a_stack_does_not_update_a_suspended_nested_stack():
         assert len(cluster.states(child_id)) == 3
 
 
+def scaled(size):
+    """Return a template with a group of a type that policies scale, and a policy that adds one member."""
+    return template({
+        'g': {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
+            'min_size': 1, 'max_size': 4, 'desired_capacity': size, 'resource': {'type': 'Sim::Thing'}}},
+        'p': {'type': 'OS::Heat::ScalingPolicy', 'properties': {
+            'auto_scaling_group_id': {'get_resource': 'g'}, 'adjustment_type': 'change_in_capacity',
+            'scaling_adjustment': 1}}})
+
+
+def test_a_signal_to_a_policy_does_not_scale_a_suspended_group():
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', scaled(2))
+        done(cluster, stack_id, 'CREATE')
+        child = child_of(cluster, stack_id, 'g')
+        cluster.ask(messages.StackAction(child.id, 'suspend'))
+        done(cluster, child.id, 'SUSPEND')
+        members = cluster.states(child.id)
+        cluster.ask(messages.SignalResource(stack_id, 'p', {}, wait=True), [exception.HeatException])
+        wait(cluster, 30)
+        assert cluster.states(child.id) == members
+        row = cluster.row(child.id)
+        assert (row.action, row.status) == ('SUSPEND', 'COMPLETE')
+        cluster.ask(messages.StackAction(child.id, 'resume'))
+        done(cluster, child.id, 'RESUME')
+        cluster.ask(messages.SignalResource(stack_id, 'p', {}, wait=True))
+        done(cluster, child.id, 'UPDATE')
+        assert len(cluster.states(child.id)) == 3
+
+
 # --- cancellations ---------------------------------------------------------------------------------------
 
 
@@ -97,6 +129,8 @@ def test_a_cancelled_create_begins_nothing_in_nested_stacks(count):
         wait(cluster, 30)
         assert len(cluster.cloud.made) <= count + 1, 'what was under way may end'
         assert {(row.status, row.reason) for row in below(cluster)} <= {('FAILED', 'Stack CREATE cancelled')}
+        assert all(request_keys.is_cancelled(row) for row in [
+            cluster.row(each) for each in (stack_id, *(row.id for row in below(cluster)))])
         assert cluster.states(stack_id)['n'][0][:2] in {('CREATE', 'FAILED'), ('INIT', 'COMPLETE')}
         wanted, files = tree()
         cluster.ask(messages.UpdateStack(stack_id=stack_id, template=wanted, files=files))

@@ -26,7 +26,7 @@ LEFT = {                                # in the column `request` by the action 
     'inputs': 'digest', 'tolerance': 1, 'waiting': {'a': True}, 'undoing': True, 'snapshot': 'none', 'restore': 'none',
     'abandon': True, 'taken_over': 'mark'}
 OF_REQUEST = {*request_ids.NAMES, request_ids.PLAN, request_ids.TRACE,
-              request_keys.SUSPENDED}                   # see test_suspended
+              request_keys.SUSPENDED, request_keys.CANCELLED}       # see test_suspended, test_nested_requests
 
 
 def thing(value='x', **more):
@@ -121,7 +121,7 @@ class StoredRow:
 
 
 def test_every_key_is_in_the_table():
-    assert {*LEFT, request_keys.SUSPENDED} == set(request_keys.LASTING)
+    assert {*LEFT, request_keys.SUSPENDED, request_keys.CANCELLED} == set(request_keys.LASTING)
 
 
 # --- requests of parents -------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ PARENTS = {                             # request -> (what it begins, what that 
        for action in (Action.CHECK, Action.SUSPEND, Action.RESUME)},
     Action.DELETE: (Action.DELETE, {'facade'}, EVERY),
     'abandon': (Action.DELETE, {'facade', 'abandon'}, EVERY),
-    'update': (Action.UPDATE, {'adopt', 'facade'}, NOT_WHILE_DELETING),
+    'update': (Action.UPDATE, {'adopt', 'facade'}, {**NOT_WHILE_DELETING, Action.SUSPEND: NotSupported}),
     'update again': (Action.UPDATE, set(), {        # for a signal to a member: of the nested stack itself
         **dict.fromkeys(IN_PROGRESS, ActionInProgress), Action.SUSPEND: NotSupported,
         Action.DELETE: NotSupported}),

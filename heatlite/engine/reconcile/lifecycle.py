@@ -14,7 +14,15 @@ from heatlite.common.context import RequestContext
 from heatlite.db import codec, stacks, templates
 from heatlite.engine.durability.journal import LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
-from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, rollback, stack_events
+from heatlite.engine.reconcile import (
+    action_spans,
+    loading,
+    outputs,
+    plan_references,
+    request_keys,
+    rollback,
+    stack_events,
+)
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.action_ends import ActionEnds
 from heatlite.engine.reconcile.clean_up import CleanUp
@@ -257,8 +265,7 @@ def _leave_unvisited(runner: Runner) -> frozenset[str]:
 
 def _cancelled_below(runner: Runner) -> list[commands.Command]:
     """Return what cancels the nested stacks that steps of a cancelled action wait for; for others, nothing."""
-    row = runner.leased.row
-    if row.reason != text.cancelled(row.action):
+    if not request_keys.is_cancelled(runner.leased.row):
         return []
     return runner.leased.traversal.cut_short(runner.executor.owns_stack)
 

@@ -22,6 +22,7 @@ UNDOING = 'undoing'                 # of a nested stack: it follows a rollback
 SNAPSHOT = 'snapshot'               # of a snapshot: its id; of what takes its place: that of one that was being made
 SUSPENDED = 'suspended'             # of a check or snapshot: the stack was suspended, and still is
 RESTORE = 'restore'                 # of a restore: the id of the snapshot
+CANCELLED = 'cancelled'             # the action was cancelled without a rollback; former releases do not store it
 ABANDON = 'abandon'                 # of a delete: the objects of the resources stay
 TAKEN_OVER = 'taken_over'           # of the root of a tree that was taken over: the mark of the tree in Heat
 
@@ -39,6 +40,7 @@ LASTING: Mapping[str, frozenset[Action]] = {        # key -> the requests that i
     SNAPSHOT: ALWAYS - {Action.SNAPSHOT},           # until it has ended, see `lasting`
     SUSPENDED: frozenset({Action.CHECK, Action.SNAPSHOT}),      # which begin with it, see `lasting`
     RESTORE: NEVER,
+    CANCELLED: NEVER,
     ABANDON: NEVER,                                 # a plain delete that follows deletes what is left
     TAKEN_OVER: KEEPS_DEFINITION - {Action.SNAPSHOT},   # else another take-over would remove what was made here
 }
@@ -66,6 +68,12 @@ def is_suspended(row: StoredStack) -> bool:
     """Whether a stack was suspended and not resumed since. A check or a snapshot does not resume it."""
     return row.action == Action.SUSPEND or (
         row.action in LASTING[SUSPENDED] and SUSPENDED in (row.request or {}))
+
+
+def is_cancelled(row: StoredStack) -> bool:
+    """Return whether the last action of a stack was cancelled without a rollback. False if a former release did it, by
+    which the nested stacks go on."""
+    return row.status == Status.FAILED and CANCELLED in (row.request or {})
 
 
 def of_definition(row: StoredStack) -> dict[str, object]:

@@ -199,9 +199,10 @@ class StackActions:
                     **self.as_shown(target, row))
                 self._recorder.record(tx, row, accepted, Content.of_template(target), context)
             else:
+                request = {**(row.request or {}), request_keys.CANCELLED: True}
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
-                                         request=request_ids.stored(context, row.request, plan_references.of(row)))
+                                         request=request_ids.stored(context, request, plan_references.of(row)))
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
