@@ -13,6 +13,7 @@ from oslo_config import cfg
 from heatlite.common import outages
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import caching, constraint_cache
+from heatlite.engine.clients.os import nova
 from tests.architecture.source import ROOT
 from tests.system.processes import free_port
 
@@ -103,6 +104,32 @@ def test_one_request_asks_for_all_of_its_project_but_for_no_other(enabled, backe
     finders = [Finder(project(name)) for name in (f'p {backend}', f'p {backend}', f'other {backend}')]
     assert [each.find('a') for each in finders] == ['id of a'] * 3
     assert [each.asked for each in finders] == [['a'], [], ['a']]
+
+
+def test_another_region_has_other_answers(enabled, backend, memcached):
+    enabled(memcached)
+    contexts = [RequestContext(project_id=f'r {backend}', region_name=region, overwrite=False)
+                for region in ('one', 'one', 'two', None)]
+    finders = [Finder(context) for context in contexts]
+    assert [each.find('a') for each in finders] == ['id of a'] * 4
+    assert [each.asked for each in finders] == [['a'], [], ['a'], ['a']]
+
+
+@pytest.mark.parametrize('check, asked', [
+    (nova.KeypairConstraint, ['ann', 'bob']), (nova.FlavorConstraint, ['ann'])])
+def test_another_user_has_other_key_pairs(enabled, backend, memcached, check, asked):
+    seen = []
+
+    class Constraint(check):
+        def validate(self, value, context):
+            seen.append(context.user_id)
+            return True
+
+    enabled(memcached)
+    for user_id in ('ann', 'ann', 'bob'):
+        context = RequestContext(project_id=f'u {backend}', user_id=user_id, overwrite=False)
+        assert constraint_cache.CachedConstraint(Constraint(), context).validate(f'{check.__name__}')
+    assert seen == asked
 
 
 def test_a_value_that_a_service_has_accepted_is_not_asked_for_again(enabled, backend, memcached):

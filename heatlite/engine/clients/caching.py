@@ -1,9 +1,9 @@
 """Caches answers of services: which extensions there are, which id a name has, which value passed a constraint.
 
 An answer holds for one piece of work (one request context), at most a minute. When the operator has enabled [cache],
-it holds for all work of the project, for the time that the group of options says, in the backend of oslo.cache that
-[cache] names: memcached shares it between processes. While the backend cannot be reached, services are asked instead.
-Errors are not cached.
+it holds for all work of the project in a region, for the time that the group of options says, in the backend of
+oslo.cache that [cache] names: memcached shares it between processes. While the backend cannot be reached, services are
+asked instead. Errors are not cached.
 """
 
 from __future__ import annotations
@@ -160,8 +160,11 @@ def remember(group: str) -> Callable[[Callable[Concatenate[S, P], R]], Callable[
 
 
 def key_of(kind: type, context: object) -> Key:
-    """Begin the keys of what an object of `kind` asks for `context`: another project has other answers."""
-    return f'{kind.__module__}.{kind.__qualname__}', getattr(context, 'project_id', None)
+    """Begin the keys of what an object of `kind` asks for `context`: another project, or region, has other answers, and
+    another user if `kind` has a true attribute `is_of_user`."""
+    region = getattr(context, 'region_name', None) or cfg.CONF.region_name_for_services
+    user = getattr(context, 'user_id', None) if getattr(kind, 'is_of_user', False) else None
+    return f'{kind.__module__}.{kind.__qualname__}', getattr(context, 'project_id', None), region, user
 
 
 def _text(key: Key) -> str:

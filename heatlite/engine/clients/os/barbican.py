@@ -171,10 +171,12 @@ def _plain(refs: dict[str, str]) -> dict[str, str]:
 
 
 class SecretConstraint(constraints.BaseCustomConstraint):
+    is_of_user = True                       # its ACL may name users
     resource_client_name = CLIENT_NAME
     resource_getter_name = 'get_secret_by_ref'
 
 
 class ContainerConstraint(constraints.BaseCustomConstraint):
+    is_of_user = True
     resource_client_name = CLIENT_NAME
     resource_getter_name = 'get_container_by_ref'

@@ -489,6 +489,7 @@ class ServerConstraint(NovaBaseConstraint):
 
 
 class KeypairConstraint(NovaBaseConstraint):
+    is_of_user = True
     resource_getter_name = 'get_keypair'
 
     def validate_with_client(self, client: object, key_name: object) -> None:
