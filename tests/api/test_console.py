@@ -5,6 +5,7 @@ import io
 import json
 import re
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -228,8 +229,39 @@ def test_a_keystone_that_is_away(database):
     assert post(app, password()).status_code == 503
 
 
-def test_logins_at_once_are_bounded(behind, keystone, monkeypatch):
-    monkeypatch.setattr(identity, 'AT_ONCE', 0)
-    app = identity.IdentityService(f'http://127.0.0.1:{keystone.server_port}')
-    with pytest.raises(exception.HTTPServiceUnavailable):
-        app._ask('GET', '/auth/projects')
+class Waiting(Keystone):
+    """Answers no login before the test lets it."""
+
+    def do_POST(self):
+        self.server.waiting.release()
+        self.server.goes_on.wait()
+        super().do_POST()
+
+
+@pytest.mark.parametrize('clients, refused, accepted', [
+    (['192.0.2.1'] * identity.AT_ONCE_OF_CLIENT, '192.0.2.1', '192.0.2.2'),
+    ([f'2001:db8::{number}' for number in range(identity.AT_ONCE_OF_CLIENT)], '2001:db8::ffff:1', '2001:db8:0:1::1'),
+    ([f'192.0.2.{number}' for number in range(identity.AT_ONCE)], '192.0.2.99', None)])
+def test_logins_at_once_are_bounded_for_each_client(behind, keystone, monkeypatch, clients, refused, accepted):
+    keystone.RequestHandlerClass = Waiting
+    keystone.waiting, keystone.goes_on = threading.Semaphore(0), threading.Event()
+    keystone.answers['POST'] = (401, {}, b'{"error": {"message": "The password is wrong."}}')
+
+    def log_in(address):
+        asked = webob.Request.blank('/console/identity/token', method='POST', body=json.dumps(password()).encode(),
+                                    environ={'REMOTE_ADDR': address})
+        return asked.get_response(behind).status_code
+
+    with ThreadPoolExecutor(identity.AT_ONCE + 1) as threads:
+        answers = [threads.submit(log_in, address) for address in clients]
+        for _answer in answers:
+            keystone.waiting.acquire()
+        assert log_in(refused) == 503
+        if accepted is not None:
+            answers.append(threads.submit(log_in, accepted))
+            keystone.waiting.acquire()
+            clients = [*clients, accepted]
+        keystone.goes_on.set()
+        assert {each.result() for each in answers} == {401}
+    assert sorted(headers['X-Forwarded-For'] for _method, _path, headers, _body in keystone.asked) == sorted(clients)
+    assert log_in(refused) == 401, 'what has ended is not counted'

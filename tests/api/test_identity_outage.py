@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlencode
 
 import pytest
+import webob
 
 from heatlite.api import deploy as rest
 from heatlite.api.aws import layers
@@ -152,7 +153,7 @@ def test_a_login_at_the_console_and_a_file_that_is_not_there(tmp_path, caplog, m
     gone = tmp_path / 'gone.pem'
     service = IdentityService(HTTPS, str(gone))
     with pytest.raises(exception.KeystoneUnavailable) as raised:
-        service._ask(method, path)
+        service._ask(webob.Request.blank('/'), method, path)
     assert str(gone) not in str(raised.value)
     assert str(gone) in caplog.text
 

@@ -1,13 +1,17 @@
 """The way of the console to Keystone: a browser may call this host only.
 
 Three calls, and nothing else of Keystone: get a token, list the projects of a token, revoke it. Bodies, answers, times
-and the number of calls at once are bounded. Nothing is stored, and nothing of a body is logged.
+and the number of calls at once are bounded, the latter for each address as well: a client that tries passwords leaves
+room for others. Keystone gets the address of the client in X-Forwarded-For. Nothing is stored, and nothing of a body is
+logged.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import webob
 from keystoneauth1 import exceptions, session
@@ -16,13 +20,16 @@ from heatlite.api import json_text
 from heatlite.api.console import files
 from heatlite.api.middleware import body
 from heatlite.api.middleware.authorities import log_unusable
-from heatlite.common import exception
+from heatlite.common import addresses, exception
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 
 METHODS = frozenset({'password', 'application_credential', 'token'})
 BODY = 16_384                               # bytes of a request
 SECONDS = 15.0                              # for an answer of Keystone
 AT_ONCE = 16
+AT_ONCE_OF_CLIENT = 4
+PREFIX_OF_CLIENT = 64                       # bits of an IPv6 address that one client has
 PROJECTS = 1000                             # that are listed
 
 
@@ -33,12 +40,13 @@ class IdentityService:
         url = url.rstrip('/')
         self._url = url if url.endswith('/v3') else f'{url}/v3'
         self._session = session.Session(verify=verify, timeout=SECONDS)
-        self._free = threading.BoundedSemaphore(AT_ONCE)
+        self._lock = threading.Lock()
+        self._under_way: KeyedCount[str] = KeyedCount()         # by client
 
     def token(self, request: webob.Request) -> webob.Response:
         """POST: Keystone's body of `POST /v3/auth/tokens`. The answer has the token itself, too."""
         asked = _credentials(request)
-        status, headers, found = self._ask('POST', '/auth/tokens?nocatalog', json=asked)
+        status, headers, found = self._ask(request, 'POST', '/auth/tokens?nocatalog', json=asked)
         if status != 201:
             return _refusal(status, found)
         token = found.get('token')
@@ -48,7 +56,7 @@ class IdentityService:
 
     def projects(self, request: webob.Request) -> webob.Response:
         """GET: the projects that the token's user may work in."""
-        status, _headers, found = self._ask('GET', '/auth/projects', headers=_token(request))
+        status, _headers, found = self._ask(request, 'GET', '/auth/projects', headers=_token(request))
         if status != 200:
             return _refusal(status, found)
         given = found.get('projects')
@@ -59,27 +67,50 @@ class IdentityService:
     def revoke(self, request: webob.Request) -> webob.Response:
         """DELETE: the token that the request is made with."""
         token = _token(request)
-        status, _headers, found = self._ask('DELETE', '/auth/tokens', headers={
+        status, _headers, found = self._ask(request, 'DELETE', '/auth/tokens', headers={
             **token, 'X-Subject-Token': token['X-Auth-Token']})
         return files.document({}, 200) if status == 204 else _refusal(status, found)
 
-    def _ask(self, method: str, path: str, json: Mapping[str, object] | None = None,
+    def _ask(self, request: webob.Request, method: str, path: str, json: Mapping[str, object] | None = None,
              headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], dict[str, object]]:
-        if not self._free.acquire(blocking=False):
-            raise exception.HTTPServiceUnavailable(_('Too many people log in at once; try again.'))
+        """Call Keystone for the client of `request`. Raises HTTPServiceUnavailable, KeystoneUnavailable."""
+        address = request.remote_addr or ''
         try:
-            answer = self._session.request(self._url + path, method, authenticated=False, raise_exc=False,
-                                           redirect=False, log=False, json=json,
-                                           headers=headers or {})
-            found = answer.json() if answer.content else {}
+            with self._one(_client(address)):
+                answer = self._session.request(
+                    self._url + path, method, authenticated=False, raise_exc=False, redirect=False, log=False,
+                    json=json, headers={**(headers or {}), **({'X-Forwarded-For': address} if address else {})})
+                found = answer.json() if answer.content else {}
         except (exceptions.ClientException, ValueError):
             raise exception.HTTPServiceUnavailable(_('Keystone does not answer; try again.')) from None
         except OSError as error:
             log_unusable('[clients_keystone] or [clients] ca_file, or [keystone_authtoken] cafile', error)
             raise exception.KeystoneUnavailable(reason='a file cannot be used') from None
-        finally:
-            self._free.release()
         return answer.status_code, answer.headers, found if isinstance(found, dict) else {}
+
+    @contextmanager
+    def _one(self, client: str) -> Iterator[None]:
+        """Count a call as under way within the block. Raises HTTPServiceUnavailable if there are too many."""
+        with self._lock:
+            if self._under_way.total() >= AT_ONCE or self._under_way.count(client) >= AT_ONCE_OF_CLIENT:
+                raise exception.HTTPServiceUnavailable(_('Too many people log in at once; try again.'))
+            self._under_way.add(client)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way.remove(client)
+
+
+def _client(address: str) -> str:
+    """Return what the addresses of one client have in common; '' for what is none, such as that of a local socket."""
+    try:
+        found = addresses.parsed(address)
+    except ValueError:
+        return ''
+    if found.version == 4:
+        return str(found)
+    return str(ipaddress.ip_network((int(found), PREFIX_OF_CLIENT), strict=False))
 
 
 def _credentials(request: webob.Request) -> dict[str, object]:
