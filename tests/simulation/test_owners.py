@@ -438,14 +438,18 @@ def test_a_rollback_is_executed_for_the_user_who_asks_for_it(cluster, keystone):
     assert list(keystone.trusts.values()) == stored(cluster) == ['cay']
 
 
+@pytest.mark.parametrize('is_dead', [False, True])
 @pytest.mark.parametrize('request_', ['update', 'cancel', 'restore'])
-def test_the_new_owner_of_what_is_to_be_deleted_can_act(cluster, keystone, request_):
+def test_the_new_owner_of_what_is_to_be_deleted_can_act(cluster, keystone, request_, is_dead):
+    """`is_dead`: the trust of the former owner, who has left."""
     stack_id = cluster.create('s', HOT)
     done(cluster, stack_id, 'CREATE')
     snapshot_id = snapshot(cluster, stack_id)
     slow = {'type': 'Sim::Acting', 'properties': {'value': 'slow' if request_ == 'cancel' else 'ann'}}
     cluster.update(stack_id, {**HOT, 'resources': {'more': slow}})
     wait(cluster, SLOW / 4)
+    if is_dead:
+        keystone.trusts.clear()
     cluster.is_('bob')
     if request_ == 'update':
         cluster.update(stack_id, HOT)
