@@ -115,9 +115,10 @@ def resolve(snippet: object, nullable: bool = False) -> object:
     return snippet
 
 
-def validate(snippet: object, path: list[object] | None = None) -> None:
-    """Check every function in `snippet`; raises StackValidationFailed with the path to it."""
-    path = path or []
+def validate(snippet: object, path: list[object] | str | None = None) -> None:
+    """Check every function in `snippet`; raises StackValidationFailed with the path to it, which begins with `path`:
+    its parts, or one part as a text."""
+    path = [path] if isinstance(path, str) else path or []
     if isinstance(snippet, Function):
         try:
             snippet.validate()

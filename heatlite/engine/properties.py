@@ -45,14 +45,14 @@ def schemata(schema_dicts: Mapping[str, Any]) -> Mapping[str, Schema]:
 
 
 class Property:
-    """One schema with its name and its path."""
+    """One schema with its name and its path. `path`: its parts, or as a text, which shows in errors."""
 
     def __init__(self, schema: object, name: str | None = None, context: RequestContext | None = None,
-                 path: Sequence[object] = ()) -> None:
+                 path: Sequence[object] | str = ()) -> None:
         self.schema = Schema.from_legacy(schema)
         self.name = name
         self.context = context
-        self.path = list(path) or ([name] if name is not None else [])
+        self.path = [path] if isinstance(path, str) and path else list(path) or ([name] if name is not None else [])
 
     def required(self) -> bool:
         return self.schema.required

@@ -59,7 +59,7 @@ class ResourceDefinition(Mapping[str, Any]):
                  deferred: frozenset[str] = frozenset()) -> None:
         self.name = name
         self.resource_type = resource_type
-        self.description = description
+        self.description = description or ''
         self.evaluate = evaluate
         self.requires = requires
         self.deferred = deferred
@@ -94,11 +94,11 @@ class ResourceDefinition(Mapping[str, Any]):
         return self.evaluate(self._metadata) or {} if self._metadata is not None else {}
 
     def deletion_policy(self) -> str:
-        """Return Delete, Retain or Snapshot. An unknown policy is returned unchanged."""
+        """Return Delete, Retain or Snapshot: Retain if it has an external id. An unknown one is returned unchanged."""
+        if self.external_id() is not None:
+            return RETAIN
         policy = self.evaluate(self._deletion_policy) if self._deletion_policy is not None else None
-        if policy is None:
-            return RETAIN if self.external_id() is not None else DELETE
-        return str(POLICY_WORDS.get(policy, policy))
+        return DELETE if policy is None else str(POLICY_WORDS.get(policy, policy))
 
     def external_id(self) -> str | None:
         return self.evaluate(self._external_id) if self._external_id is not None else None

@@ -122,8 +122,21 @@ class Constraint(Mapping[str, object]):
     def __len__(self) -> int:
         return 2 if self.description is not None else 1
 
+    def sentence(self) -> str:
+        """Return what a value has to be, for documentation."""
+        return f'{self.name}: {self.body()}'
+
     def __str__(self) -> str:
-        return f'{self.name} {self.body()}'
+        return '\n'.join(text for text in (self.description, self.sentence()) if text)
+
+
+def _bounded(what: str, minimum: object, maximum: object) -> str:
+    bounds = {'what': what, 'min': minimum, 'max': maximum}
+    if maximum is None:
+        return _('%(what)s must be at least %(min)s.') % bounds
+    if minimum is None:
+        return _('%(what)s must be at most %(max)s.') % bounds
+    return _('%(what)s must be from %(min)s to %(max)s.') % bounds
 
 
 def _bounds(minimum: object, maximum: object) -> dict[str, object]:
@@ -154,6 +167,9 @@ class Range(Constraint):
     def reason(self, value: object) -> str:
         return f'{shown(value)} is out of range (min: {self.min}, max: {self.max})'
 
+    def sentence(self) -> str:
+        return _bounded(_('The value'), self.min, self.max)
+
     def body(self) -> dict[str, object]:
         return _bounds(self.min, self.max)
 
@@ -180,6 +196,9 @@ class Length(Constraint):
     def reason(self, value: object) -> str:
         length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
         return f'length ({length}) is out of range (min: {self.min}, max: {self.max})'
+
+    def sentence(self) -> str:
+        return _bounded(_('The length'), self.min, self.max)
 
     def body(self) -> dict[str, object]:
         return _bounds(self.min, self.max)
@@ -211,6 +230,9 @@ class Modulo(Constraint):
 
     def reason(self, value: object) -> str:
         return f'{value} is not a multiple of {self.step} with an offset of {self.offset}'
+
+    def sentence(self) -> str:
+        return _('The value must be a multiple of %(step)s plus %(offset)s.') % self.body()
 
     def body(self) -> dict[str, object]:
         return {'step': self.step, 'offset': self.offset}
@@ -262,6 +284,9 @@ class AllowedValues(Constraint):
                 return f'{text[:MOST_LISTED]}...'
         return text
 
+    def sentence(self) -> str:
+        return _('Allowed values: %s.') % self._listed()
+
     def body(self) -> list[object]:
         return list(self.allowed)
 
@@ -298,6 +323,9 @@ class AllowedPattern(Constraint):
 
     def reason(self, value: object) -> str:
         return f'"{shown(value)}" does not match pattern "{shown(self.pattern)}"'
+
+    def sentence(self) -> str:
+        return _('The value must match the pattern "%s".') % self.pattern
 
     def body(self) -> str:
         return self.pattern
@@ -353,6 +381,9 @@ class CustomConstraint(Constraint):
 
     def reason(self, value: object) -> str:
         return f'"{shown(value)}" does not validate {self.constraint_name}'
+
+    def sentence(self) -> str:
+        return _('The value must be valid for %s.') % self.constraint_name
 
     def body(self) -> str:
         return self.constraint_name

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine import constraints
+from heatlite.engine import constraints, function
 from heatlite.engine.properties import Properties, Property, Schema
+from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.translation import TranslationRule
 
 WRONG = {'Integer': 'x', 'Number': 'x', 'String': [1], 'Boolean': 'yes', 'Map': 'x', 'List': 'x'}
@@ -165,3 +166,39 @@ def test_schemas_of_old_plugins():
         Schema.from_legacy({})
     assert Schema.from_legacy({'Type': 'Integer', 'MinValue': '7', 'MaxValue': 9})['constraints'] == [
         {'range': {'min': 7, 'max': 9}}]
+
+
+@pytest.mark.parametrize('constraint, text', [
+    (constraints.Range(min=1), 'The value must be at least 1.'),
+    (constraints.Range(max=7), 'The value must be at most 7.'),
+    (constraints.Length(1, 4), 'The length must be from 1 to 4.'),
+    (constraints.Modulo(2, 1), 'The value must be a multiple of 2 plus 1.'),
+    (constraints.AllowedValues(['a', 'b']), 'Allowed values: "a", "b".'),
+    (constraints.AllowedPattern('a+'), 'The value must match the pattern "a+".'),
+    (constraints.CustomConstraint('nova.keypair'), 'The value must be valid for nova.keypair.'),
+    (constraints.Range(1, 2, description='One or two.'), 'One or two.\nThe value must be from 1 to 2.')])
+def test_constraints_as_texts(constraint, text):
+    """Plug-ins have them in documentation and errors."""
+    assert str(constraint) == text
+
+
+def test_paths_as_texts():
+    with pytest.raises(exception.StackValidationFailed, match='a.b: Value'):
+        Property(Schema('Integer'), 'n', path='a.b').get_value('x')
+
+    class Wrong(function.Function):
+        def validate(self):
+            raise TypeError('no')
+
+        def result(self):
+            return None
+
+    for path in ('Properties', ['Properties']):
+        with pytest.raises(exception.StackValidationFailed, match=r'^Properties\.a\[0\]\.call: no'):
+            function.validate({'a': [Wrong(None, 'call', [])]}, path)
+
+
+def test_definitions_without_a_description_and_of_external_resources():
+    assert ResourceDefinition('r', 'T').description == ''
+    external = ResourceDefinition('r', 'T', external_id='x', deletion_policy=ResourceDefinition.DELETE)
+    assert external.deletion_policy() == ResourceDefinition.RETAIN
