@@ -212,7 +212,7 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]
     for name in SHORTENED:
         if getattr(change, name) is not None:
             values[name] = stored_text(name, getattr(change, name))
-    for name in ('template_id', 'previous_template_id', 'outputs', 'parameters', 'settled'):
+    for name in ('template_id', 'previous_template_id', 'outcome', 'outputs', 'parameters', 'settled'):
         if getattr(change, name) is not None:
             values[name] = getattr(change, name)
     if change.updated_at is not None:

@@ -163,6 +163,7 @@ class StackChange:
     description: str | None = None
     next_generation: int | None = None              # the writer itself starts another request (rollback)
     revision: int | None = None                     # number of the definition that this request brings in
+    outcome: str | None = None                      # of the present definition, if it is not the status
     revisions: tuple[Revision, ...] = ()            # to be recorded with it
     updated_at: datetime | None = None
     deleted_at: datetime | None = None              # marks the row as deleted and frees the name

@@ -84,6 +84,7 @@ class Traversal:
         self._ready: deque[Step] = deque()
         self._breakpoints = Breakpoints(held or {})
         self._walk: Walk[Step] | None = None        # of the target, once it has started
+        self._to_apply = 0                          # resources that its steps have not brought to the target yet
         self.unvisited: Set[str] = frozenset()
         self._set_target(target)
 
@@ -128,6 +129,11 @@ class Traversal:
     def is_stopped(self) -> bool:
         """Whether nothing further begins: the action has failed, was cancelled or has timed out."""
         return self._ending.is_stopped
+
+    @property
+    def has_applied(self) -> bool:
+        """Whether all resources are as the target wants them. Former rows may be left."""
+        return self._walk is not None and self._to_apply == 0
 
     @property
     def is_interrupted(self) -> bool:
@@ -192,8 +198,10 @@ class Traversal:
         the others may be `unread`."""
         rows = self._rows.in_memory if unvisited else self._rows.by_number
         self.unvisited = unvisited
-        self._walk = Walk(steps.build(self.action, self.desired, rows, self._rows.current_numbers,
-                                      self._target_number, unvisited, is_restored=self._is_restored))
+        built = steps.build(self.action, self.desired, rows, self._rows.current_numbers, self._target_number, unvisited,
+                            is_restored=self._is_restored)
+        self._walk = Walk(built)
+        self._to_apply = sum(step.kind is StepKind.APPLY for step in built)
         self._ready.extend(self._walk.ready())
         return self._advance(now)
 
@@ -576,6 +584,7 @@ class Traversal:
         """Note that the step has done its work: steps that waited for it, or for its row, become ready."""
         self._end_step(step)
         if self._walk is not None and self._is_wanted(step):
+            self._to_apply -= step.kind is StepKind.APPLY
             self._ready.extend(self._walk.finish(step))
 
     def _end_step(self, step: Step) -> None:

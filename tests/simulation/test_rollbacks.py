@@ -6,11 +6,14 @@ import json
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.db import stack_trees, stacks
 from heatlite.rpc import messages
+from tests.simulation import cloud
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.test_plans import failing, template
 
+HOT = {'heat_template_version': '2018-08-31'}
 NEST = {'heat_template_version': '2018-08-31', 'resources': {'in': {'type': 'in.yaml'}}}
 
 
@@ -137,3 +140,45 @@ def test_a_nested_stack_knows_what_was_reached(cluster):
     done(cluster, stack_id, 'UPDATE')
     with cluster.database.reader() as tx:
         assert stacks.get(tx, inner).previous_template_id == first
+
+
+class Remaining(cloud.Thing):
+    """Objects of the value `one` cannot be deleted."""
+
+    def handle_delete(self):
+        if self.resource_id and cloud.CLOUD.objects[self.resource_id]['value'] == 'one':
+            raise exception.Error('in use')
+        return super().handle_delete()
+
+
+def remaining(text, **more):
+    return {**HOT, 'resources': {'a': {'type': 'Sim::Remaining', 'properties': {'value': text, 'fixed': text}}, **more}}
+
+
+@pytest.mark.parametrize('between', [nothing, check_without])
+@pytest.mark.parametrize('times', [1, 2])
+def test_a_definition_of_which_only_a_former_object_is_left_was_reached(cluster, between, times):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Remaining', Remaining)
+    stack_id = cluster.create('s', remaining('one'))
+    done(cluster, stack_id, 'CREATE')
+    for _time in range(times):
+        cluster.update(stack_id, remaining('two'))
+        row = cluster.settle(stack_id)
+        assert (row.status, row.outcome) == ('FAILED', 'COMPLETE') and 'in use' in row.reason
+    between(cluster, stack_id)
+    bad = {'type': 'Sim::Thing', 'properties': {'fail': True}}
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, template=remaining('three', bad=bad), disable_rollback=False))
+    assert cluster.settle(stack_id).action == 'ROLLBACK'
+    assert 'two' in value(cluster)
+
+
+def test_one_that_failed_before_the_deletion_was_not_reached(cluster):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Remaining', Remaining)
+    stack_id = cluster.create('s', remaining('one'))
+    done(cluster, stack_id, 'CREATE')
+    after = {'type': 'Sim::Thing', 'properties': {'fail': True}, 'depends_on': 'a'}
+    cluster.update(stack_id, remaining('two', after=after))
+    row = cluster.settle(stack_id)
+    assert (row.status, row.outcome) == ('FAILED', None)

@@ -35,6 +35,7 @@ from heatlite.engine.reconcile.settled import settled
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, text
+from heatlite.planning.revisions import DEFINING, RevisionOutcome
 from heatlite.planning.states import Action, StackChange, Status
 
 LOG = logging.getLogger(__name__)
@@ -223,9 +224,12 @@ class StackLifecycle:
         if has_failed:
             self._ends.end_snapshot(leased.row, leased.lease.epoch)
         shown = codec.encode_or_null(self._outputs(runner))
+        # Only the deletion of what the definition no longer has is left: a rollback leads to it.
+        is_reached = has_failed and leased.row.action in DEFINING and leased.traversal.has_applied
         try:
             self._journal.write(leased.make_change(stack=StackChange(
-                leased.row.generation, outputs=shown, release=release)))
+                leased.row.generation, outputs=shown, outcome=RevisionOutcome.COMPLETE if is_reached else None,
+                release=release)))
         except Superseded:
             return False
         if has_failed:
