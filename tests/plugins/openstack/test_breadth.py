@@ -360,6 +360,15 @@ def test_metadata_of_a_container_are_utf_8(cloud: Cloud):
     life.delete()
 
 
+@pytest.mark.parametrize('kind, wrong', [
+    ('OS::Swift::Container', {'X-Container-Meta': {'Größe': '5'}}),
+    ('OS::Swift::Container', {'X-Account-Meta': {'Größe': '5'}}),
+    ('AWS::S3::Bucket', {'Tags': [{'Key': 'Größe', 'Value': '5'}]})])
+def test_names_of_metadata_that_no_header_can_have_are_refused(cloud: Cloud, kind, wrong):
+    with pytest.raises(exception.StackValidationFailed, match='Größe.*ASCII'):
+        Life(cloud, kind, wrong).validate()
+
+
 def test_a_signed_url_of_a_queue_names_the_queue(cloud: Cloud):
     queue = Life(cloud, 'OS::Zaqar::Queue', {'name': 'post'}, name='queue')
     queue.create()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
 
 REMOVED = 'x'                               # any value, in a header that removes
 AT_A_TIME = 100                             # objects deleted between two questions of the engine
+
+
+@hook
+def names_of_metadata(resource: DescribedResource) -> None:
+    for name in ('X-Container-Meta', 'X-Account-Meta'):
+        refuse_names(name, resource.properties[name] or {})
+
+
+def refuse_names(prop: str, names: Iterable[object]) -> None:
+    """Raise StackValidationFailed for a name of metadata that no header can have. Values are sent as UTF-8."""
+    for name in names:
+        if not str(name).isascii():
+            raise exception.StackValidationFailed(message=_(
+                '%(prop)s: "%(name)s" is part of the name of a header, which can have characters of ASCII only.') % {
+                    'prop': prop, 'name': name})
 
 
 @hook

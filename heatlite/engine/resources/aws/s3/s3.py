@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
+from heatlite.engine.resources.rest import swift_hooks
+from heatlite.engine.resources.unknown_values import entries
 
 TYPE = 'AWS::S3::Bucket'
 EVERYBODY = '.r:*'
@@ -24,6 +26,11 @@ class S3Bucket(resource.Resource):
 
     PROPERTIES = (ACCESS_CONTROL, WEBSITE_CONFIGURATION, TAGS) = ('AccessControl', 'WebsiteConfiguration', 'Tags')
     ATTRIBUTES = (DOMAIN_NAME, WEBSITE_URL) = ('DomainName', 'WebsiteURL')
+
+    def validate(self) -> object:
+        found = super().validate()
+        swift_hooks.refuse_names(self.TAGS, [tag['Key'] for tag in entries(self.properties, self.TAGS)])
+        return found
 
     def handle_create(self) -> None:
         container = str(self.physical_resource_name())
