@@ -381,3 +381,13 @@ def test_a_signed_url_of_a_queue_names_the_queue(cloud: Cloud):
     assert life.attribute('paths') == ['/v2/queues/post/messages']
     life.delete()
     queue.delete()
+
+
+@pytest.mark.parametrize('given', [{}, {'AccessControl': 'Private'}])
+def test_a_bucket_is_for_the_user_of_the_stack(cloud: Cloud, given):
+    life = Life(cloud, 'AWS::S3::Bucket', given)
+    made = life.create()
+    owner = f'{made.context.tenant or made.context.project_id}:{made.context.username}'
+    headers = cloud.client('swift').head_container(made.resource_id)
+    assert (headers['x-container-read'], headers['x-container-write']) == (owner, owner)
+    life.delete()

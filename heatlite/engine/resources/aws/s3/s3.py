@@ -54,8 +54,6 @@ class S3Bucket(resource.Resource):
         project = str(self.context.tenant or self.context.project_id)
         owner = f'{project}:{self.context.username}'
         match wanted:
-            case None:
-                return {}
             case 'PublicReadWrite':
                 return {'X-Container-Write': EVERYBODY, 'X-Container-Read': EVERYBODY}
             case 'PublicRead':
