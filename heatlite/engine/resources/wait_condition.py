@@ -57,9 +57,9 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
         """The status of every signal."""
         return [str(each[self.STATUS]) for each in self._gathered()]
 
-    def get_status_reason(self, status: str) -> str:
+    def get_status_reason(self, status: str) -> list[str]:
         """The reasons of all signals of a status."""
-        return ';'.join(str(each[self.REASON]) for each in self._gathered() if each[self.STATUS] == status)
+        return [str(each[self.REASON]) for each in self._gathered() if each[self.STATUS] == status]
 
     def _gathered(self) -> list[Mapping[str, object]]:
         found = self.metadata_get(refresh=True) or {}
@@ -68,7 +68,7 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
 class WaitConditionFailure(exception.Error):
     def __init__(self, wait_condition: Resource, handle: BaseWaitConditionHandle) -> None:
-        super().__init__(handle.get_status_reason(handle.STATUS_FAILURE))
+        super().__init__(';'.join(handle.get_status_reason(handle.STATUS_FAILURE)))
 
 
 class CountedCondition(Protocol):
@@ -82,7 +82,7 @@ class CountedCondition(Protocol):
 
 class WaitConditionTimeout(exception.Error):
     def __init__(self, wait_condition: CountedCondition, handle: BaseWaitConditionHandle) -> None:
-        reasons = handle.get_status_reason(handle.STATUS_SUCCESS)
+        reasons = ';'.join(handle.get_status_reason(handle.STATUS_SUCCESS))
         wanted = wait_condition.properties[wait_condition.COUNT]
         text = _('%(got)d of %(wanted)d received') % {'got': len(handle.get_status()), 'wanted': wanted}
         super().__init__(f'{text} - {reasons}' if reasons else text)

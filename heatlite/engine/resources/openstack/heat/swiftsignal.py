@@ -96,11 +96,11 @@ class SwiftSignal(resource.Resource):
         """Raise SwiftSignalFailure, SwiftSignalTimeout."""
         received = self.get_signals()
         if any(each[STATUS] == FAILURE for each in received):
-            raise SwiftSignalFailure(self.get_status_reason(FAILURE))
+            raise SwiftSignalFailure(';'.join(self.get_status_reason(FAILURE)))
         if len(received) >= self.properties[self.COUNT]:
             return True
         if self.runtime.now() > datetime.datetime.fromisoformat(waiting['until']):
-            reasons = self.get_status_reason(SUCCESS)
+            reasons = ';'.join(self.get_status_reason(SUCCESS))
             text = _('%(got)d of %(wanted)d received') % {'got': len(received), 'wanted': self.properties[self.COUNT]}
             raise SwiftSignalTimeout(f'{text} - {reasons}' if reasons else text)
         return False
@@ -142,8 +142,8 @@ class SwiftSignal(resource.Resource):
     def get_status(self) -> list[str]:
         return [each[STATUS] for each in self.get_signals()]
 
-    def get_status_reason(self, status: str) -> str:
-        return ';'.join(str(each[REASON]) for each in self.get_signals() if each[STATUS] == status)
+    def get_status_reason(self, status: str) -> list[str]:
+        return [str(each[REASON]) for each in self.get_signals() if each[STATUS] == status]
 
     def _resolve_attribute(self, name: str) -> str | None:
         if self.resource_id is None or name != DATA:
