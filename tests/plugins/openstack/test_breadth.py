@@ -369,6 +369,15 @@ def test_names_of_metadata_that_no_header_can_have_are_refused(cloud: Cloud, kin
         Life(cloud, kind, wrong).validate()
 
 
+def test_the_address_of_a_queue_is_whole(cloud: Cloud):
+    life = Life(cloud, 'OS::Zaqar::Queue', {'name': 'a b'})
+    life.create()
+    address = life.attribute('href')
+    assert address == f'{cloud.client("zaqar").api_url.rstrip("/")}/queues/a%20b' and '/v2/queues/' in address
+    assert address.startswith('http')
+    life.delete()
+
+
 def test_a_signed_url_of_a_queue_names_the_queue(cloud: Cloud):
     queue = Life(cloud, 'OS::Zaqar::Queue', {'name': 'post'}, name='queue')
     queue.create()

@@ -11,6 +11,7 @@ from urllib.parse import urlencode, urlsplit
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.clients.os.collection import path_of
 from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
@@ -23,6 +24,11 @@ SCHEMES = ('http', 'https', 'mailto', 'trust+http', 'trust+https')
 TRUSTED, TRUST_ID = 'trust+', 'trust_id'
 PATCH = 'application/openstack-messaging-v2.0-json-patch'
 MESSAGE = '$zaqar_message$'                 # the service puts the message there
+
+
+@hook
+def address_of_the_queue(resource: DescribedResource, name: str) -> str:
+    return f'{resource.client().api_url.rstrip("/")}{path_of("queues", resource.resource_id)}'
 
 
 @hook
