@@ -13,8 +13,9 @@ from heatlite.db.bulk import chunks
 from heatlite.db.codec import ACTIONS, STATUSES, WORDS
 from heatlite.db.resource_data import StoredDatum
 from heatlite.db.tables import resource, resource_data, stack
+from heatlite.planning import marks
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
-from heatlite.planning.states import NO_HANDLE, UNSURE, Action, ResourceState, Status
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
 ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
@@ -32,7 +33,8 @@ _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
     resource.c.requires != '{}', resource.c.status != Status.COMPLETE.value,
     resource.c.action.in_([Action.INIT.value, Action.DELETE.value]), resource.c.replaces.is_not(None),
-    resource.c.replaced_by.is_not(None), resource.c.fingerprint.in_(['', *sorted(UNSURE)]),
+    resource.c.replaced_by.is_not(None), resource.c.fingerprint.in_(sorted(marks.UNKNOWN)),
+    resource.c.fingerprint.like(f'%{marks.MARK}%'),
     resource.c.type.in_(sa.bindparam('types', expanding=True))))
 
 
@@ -209,11 +211,11 @@ def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[s
 # --- for operators -----------------------------------------------------------------------------------------
 
 def set_state(tx: sa.Connection, stack_id: str, row: ResourceState, mark: ReplacementCause | None = None) -> None:
-    """Write action, status, reason and time of one row outside a traversal, and why the next update replaces the
-    resource. The caller must hold the lease's lock."""
+    """Write action, status, reason, fingerprint and time of one row outside a traversal, and why the next update
+    replaces the resource. The caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == row.id).values(
         action=str(row.action), status=str(row.status), reason=codec.stored_text('reason', row.reason),
-        updated_at=row.updated_at, cause=_mark(tx, mark)))
+        fingerprint=row.fingerprint, updated_at=row.updated_at, cause=_mark(tx, mark)))
 
 
 def _mark(tx: sa.Connection, mark: ReplacementCause | None) -> str | None:

@@ -11,8 +11,7 @@ from heatlite.engine import properties as property_set
 from heatlite.engine.resource_reading import Reading
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import sources
-from heatlite.planning import drift
-from heatlite.planning.states import DIRTY
+from heatlite.planning import drift, marks
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Updates(Reading):
                 and present.resource_id == self.resource_id)
 
     def _is_repaired(self, is_failed: bool) -> bool:
-        is_begun = self._record is not None and self._record.state.fingerprint == DIRTY
+        is_begun = self._record is not None and marks.read(self._record.state.fingerprint).applied == marks.DIRTY
         return self.repaired_in_place and self.resource_id is not None and (is_failed or is_begun)
 
     # --- called by the engine, in this order --------------------------------------------------------------

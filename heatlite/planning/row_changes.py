@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from heatlite.planning import steps, text
+from heatlite.planning import marks, text
 from heatlite.planning.states import (
     APPLYING,
-    DIRTY,
     NO_HANDLE,
     NO_REQUIREMENTS,
-    UNHEALTHY_BEFORE,
     Action,
     ResourceState,
     Status,
@@ -35,7 +33,7 @@ def begun(row: ResourceState, action: Action, template_id: str, now: datetime, *
         requires={**row.requires, **requires} if requires else row.requires,
         template_id=template_id if action in APPLYING else row.template_id,
         type=resource_type or row.type,
-        fingerprint=DIRTY if action is Action.UPDATE else steps.fingerprint_during(action, row),
+        fingerprint=marks.at_begin(row, action),
         updated_at=row.updated_at if action is Action.CREATE else now)
 
 
@@ -50,11 +48,15 @@ def completed(row: ResourceState, *, unsupported: bool, requires: Mapping[str, i
 
     `unsupported`: its type does not have this action; `requires`: what the resource requires now, None: as before;
     `fingerprint`: of the definition that was applied, '': as before."""
-    finds_well = row.action is Action.CHECK and not unsupported and row.fingerprint == UNHEALTHY_BEFORE
+    if fingerprint:
+        applied = marks.after_update(row.fingerprint, fingerprint)
+    else:
+        finds_well = row.action is Action.CHECK and not unsupported
+        applied = marks.healthy(row) if finds_well else row.fingerprint
     return row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                         reason=text.check_unsupported(row.type) if unsupported else text.CHANGED,
                         requires=row.requires if requires is None else requires,
-                        fingerprint=fingerprint or ('' if finds_well else row.fingerprint))
+                        fingerprint=applied)
 
 
 def failed(row: ResourceState, reason: str, action: Action | None = None) -> ResourceState:
@@ -92,7 +94,7 @@ def unchanged(row: ResourceState, requires: Mapping[str, int], *, heals: bool, f
     if heals:
         found = found._replace(status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
     if fingerprint:
-        found = found._replace(fingerprint=fingerprint, template_id=template_id)
+        found = found._replace(fingerprint=marks.after_update(row.fingerprint, fingerprint), template_id=template_id)
     return found
 
 

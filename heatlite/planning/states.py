@@ -48,11 +48,6 @@ class _NoHandle:
 
 NO_HANDLE = _NoHandle()                 # handle_<action> has not returned yet; None is a valid handle
 NO_REQUIREMENTS: Mapping[str, int] = {}
-DIRTY = '~'                             # as a fingerprint: an update was begun and has not completed
-FAILED_BEFORE = '~failed'               # ... it had failed when an action on what exists began, such as SNAPSHOT
-UNHEALTHY_BEFORE = '~unhealthy'         # ... it was unhealthy then
-SUSPENDED = '^'                         # before a fingerprint: it was suspended when a check or a snapshot began
-UNSURE = frozenset({DIRTY, FAILED_BEFORE, UNHEALTHY_BEFORE})    # no fingerprints of definitions
 
 
 class ResourceState(NamedTuple):
@@ -74,7 +69,7 @@ class ResourceState(NamedTuple):
     replaces: int | None = None         # row this one took over from
     replaced_by: int | None = None      # row that took over from this one
     template_id: str | None = None      # template under which it was last applied
-    fingerprint: str = ''               # of the definition last applied, functions resolved; UNSURE: unknown
+    fingerprint: str = ''               # of the definition last applied, functions resolved; see `marks`
     handle: object = NO_HANDLE             # return value of handle_<action>, if it is plain JSON
     created_at: datetime | None = None
     updated_at: datetime | None = None  # None until the first action after CREATE

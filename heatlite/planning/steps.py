@@ -12,18 +12,10 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeVar
 
 from heatlite.common import turns
-from heatlite.planning import graph, text
-from heatlite.planning.states import (
-    APPLYING,
-    FAILED_BEFORE,
-    SUSPENDED,
-    UNHEALTHY_BEFORE,
-    Action,
-    ResourceState,
-    Status,
-)
+from heatlite.planning import graph, marks, text
+from heatlite.planning.marks import ON_EXISTING
+from heatlite.planning.states import Action, ResourceState, Status
 
-ON_EXISTING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNAPSHOT})
 BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
 
 
@@ -151,38 +143,10 @@ def refuses(row: ResourceState, action: Action) -> str | None:
         fits = row.action is not Action.DELETE and (
             row.status is Status.COMPLETE or row.action is Action.SUSPEND)
     elif action is Action.RESUME:
-        fits = row.fingerprint.startswith(SUSPENDED) or row.state in (
-            (Action.SUSPEND, Status.COMPLETE), (Action.RESUME, Status.COMPLETE), (Action.RESUME, Status.FAILED),
-            (Action.RESUME, Status.IN_PROGRESS))
+        fits = marks.can_resume(row)
     else:
         fits = True
     return None if fits else text.invalid_state(row.state, action)
-
-
-def fingerprint_during(action: Action, row: ResourceState) -> str:
-    """Return the fingerprint of `row` from the begin of `action` on. An action on what exists ends with another state:
-    the fingerprint says from then on that the resource had failed, so that the next update knows it, or that it is
-    suspended, so that it can be resumed."""
-    if action in (Action.CHECK, Action.SNAPSHOT) and row.state == (Action.SUSPEND, Status.COMPLETE):
-        return SUSPENDED + row.fingerprint
-    if action in (Action.SUSPEND, Action.RESUME) and row.fingerprint.startswith(SUSPENDED):
-        return row.fingerprint.removeprefix(SUSPENDED)
-    if action in ON_EXISTING and row.failed:
-        if row.action is Action.CHECK:
-            return UNHEALTHY_BEFORE
-        if row.action in APPLYING:
-            return FAILED_BEFORE
-    return row.fingerprint
-
-
-def as_it_failed(row: ResourceState) -> ResourceState:
-    """Return the row with the failure that an action on what exists has passed over since: see `fingerprint_during`."""
-    if row.status is Status.COMPLETE and row.action in ON_EXISTING:
-        if row.fingerprint == UNHEALTHY_BEFORE:
-            return row._replace(action=Action.CHECK, status=Status.FAILED, reason='')
-        if row.fingerprint == FAILED_BEFORE:
-            return row._replace(action=Action.UPDATE, status=Status.FAILED, reason='')
-    return row
 
 
 def build(action: Action, desired: Mapping[str, Desired], rows: Mapping[int, ResourceState],

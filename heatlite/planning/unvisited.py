@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 
 from heatlite.common import turns
-from heatlite.planning import graph
-from heatlite.planning.states import UNSURE, Action, ResourceState, Status
+from heatlite.planning import graph, marks
+from heatlite.planning.states import Action, ResourceState, Status
 
 ROWS_A_STEP = 8                                     # rows that are looked at in one step of `turns`
 GONE = frozenset({Action.INIT, Action.DELETE})      # rows without an object
@@ -35,7 +35,7 @@ def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[Resourc
             continue
         seen.add(name)
         if (name in same and row.status is Status.COMPLETE and row.action not in GONE and row.replaced_by is None
-                and row.fingerprint and row.fingerprint not in UNSURE and stays(row)):
+                and marks.applied(row.fingerprint) and stays(row)):
             unvisited[name] = row.requires
     outside = [name for name, needed in unvisited.items() if needed and not unvisited.keys() >= needed.keys() - others]
     if outside:

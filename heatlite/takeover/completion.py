@@ -38,7 +38,8 @@ from heatlite.language.expression import Scope
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
-from heatlite.planning.states import DIRTY, ResourceState
+from heatlite.planning.marks import DIRTY
+from heatlite.planning.states import ResourceState
 from heatlite.planning.steps import current_rows_of
 from heatlite.takeover import inference, translation
 from heatlite.takeover.convert import (

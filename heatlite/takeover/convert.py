@@ -24,7 +24,8 @@ from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile import request_keys
 from heatlite.engine.resources import cooldown
 from heatlite.language.template import Template
-from heatlite.planning.states import DIRTY, Action, Datum, Event, ResourceState, Status
+from heatlite.planning.marks import DIRTY
+from heatlite.planning.states import Action, Datum, Event, ResourceState, Status
 from heatlite.takeover import ciphers, rows
 
 MARK = request_keys.TAKEN_OVER              # key in the column `request` of a root: the mark of its tree in Heat

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from heatlite.planning import row_changes, text
-from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.marks import DIRTY
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 CREATED, NOW = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
 ROW = ResourceState(7, 'a', 'u7', 'T', Action.CREATE, Status.COMPLETE, 'before', 'p7', {'b': 2}, 3, 8, 't1', 'f1', 'h1',

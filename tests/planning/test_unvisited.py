@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.planning import unvisited
-from heatlite.planning.states import DIRTY, Action, ResourceState, Status
+from heatlite.planning.marks import DIRTY
+from heatlite.planning.states import Action, ResourceState, Status
 
 CREATED = {'action': Action.CREATE, 'fingerprint': 'print'}
 
@@ -40,8 +41,10 @@ def test_it_is_what_requires_no_change_directly_or_indirectly(graph):
 
 @pytest.mark.parametrize('state', [
     {'status': Status.FAILED}, {'status': Status.IN_PROGRESS}, {'replaced_by': 9}, {'fingerprint': DIRTY},
-    {'fingerprint': ''}, {'action': Action.INIT}, {'action': Action.DELETE}],
-    ids=['failed', 'in-progress', 'replaced', 'dirty', 'never-applied', 'not-created', 'deleted'])
+    {'fingerprint': '^~unhealthyabc'}, {'fingerprint': '^'}, {'fingerprint': ''}, {'action': Action.INIT},
+    {'action': Action.DELETE}],
+    ids=['failed', 'in-progress', 'replaced', 'dirty',
+         'unhealthy', 'suspended', 'never-applied', 'not-created', 'deleted'])
 def test_a_row_that_is_not_as_applied_is_visited_with_what_requires_it(state):
     rows = [row(1, **state), row(2, [1]), row(3)]
     assert unvisited.find({'r1', 'r2', 'r3'}, rows, lambda each: True) == {'r3'}

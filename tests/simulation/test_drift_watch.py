@@ -66,6 +66,33 @@ def counted(name, **labels):
     return metrics.of_engines.get_sample_value(f'heatlite_drift_{name}', labels) or 0
 
 
+@pytest.mark.parametrize('actions', [('suspend',), ('suspend', 'check'), ('suspend', 'check', 'check')])
+def test_a_suspended_stack_is_left_alone(place, actions):
+    stack_id = made(place, {'drift': {'*': 'repair'}})
+    for action in actions:
+        place.ask(messages.StackAction(stack_id, action))
+        done(place, stack_id, action.upper())
+    spoil(place)
+    before = len(place.events(stack_id))
+    wait(place, 2 * TWO_LOOKS)
+    assert len(place.events(stack_id)) == before and 'v' not in values(place)
+    place.ask(messages.StackAction(stack_id, 'resume'))
+    done(place, stack_id, 'RESUME')
+
+
+def test_a_nested_stack_that_was_suspended_alone_is_left_alone(place):
+    stack_id = made(place, {'resources': {'group': {'drift': {'*': 'repair'}}}})
+    nested_id = place.states(stack_id)['group'][0][2]
+    for action in ('suspend', 'check'):
+        place.ask(messages.StackAction(nested_id, action))
+        done(place, nested_id, action.upper())
+    spoil(place)
+    wait(place, TWO_LOOKS)
+    assert report(place, stack_id)['group/0'][1] == 'The stack is suspended.'
+    place.ask(messages.StackAction(nested_id, 'resume'))
+    done(place, nested_id, 'RESUME')
+
+
 def test_drift_is_reported_and_left_alone(place):
     stack_id = made(place)
     looks, changed = counted('looks_total', by='schedule', outcome='drifted'), counted(

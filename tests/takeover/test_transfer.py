@@ -22,7 +22,7 @@ from heatlite.db import (
     upkeep,
 )
 from heatlite.db.tables import metadata, software_config, taken_over
-from heatlite.planning.states import DIRTY
+from heatlite.planning.marks import DIRTY
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
 from tests.db.conftest import make_database  # noqa: F401

@@ -16,12 +16,11 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.resource_update import Comparison, Observed
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.registry import IGNORE
-from heatlite.planning import drift, text
+from heatlite.planning import drift, marks, text
 from heatlite.planning.decide import Verdict
 from heatlite.planning.plan import NOT_READ
 from heatlite.planning.replacement import MARKED, Reason, ReplacementCause
-from heatlite.planning.states import FAILED_BEFORE, UNSURE, Action, ResourceState, Status
-from heatlite.planning.steps import ON_EXISTING, as_it_failed
+from heatlite.planning.states import Action, ResourceState, Status
 
 LOG = logging.getLogger(__name__)
 UPDATE, REPLACE = 'update', 'replace'
@@ -75,10 +74,10 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
         return Verdict(changed=False), None
     if _was_never_made(row):
         return Verdict(changed=True, replace=plain, cause=ReplacementCause(Reason.FAILED, row.reason)), None
-    row = as_it_failed(row)
+    row = marks.as_for_update(row)
     resource.take_state(row)
     comparison = resource.compare(definition)
-    is_unsure = row.fingerprint in UNSURE and resource.resource_id is not None
+    is_unsure = marks.is_uncertain(row.fingerprint) and resource.resource_id is not None
     converges = (observe or leased.row.converge) and leased.definition.environment.drift_policy(
         resource.name, resource.type()) != IGNORE
     if converges or is_unsure:                  # the state after an interrupted update is not stored
@@ -104,8 +103,8 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
 def _was_never_made(row: ResourceState) -> bool:
     """Whether an action on what exists was interrupted, or had nothing to do, at a resource whose creation had failed
     before there was an object."""
-    return (row.action in ON_EXISTING and row.status is not Status.FAILED
-            and row.fingerprint in ('', FAILED_BEFORE) and row.physical_id is None)
+    return (row.action in marks.ON_EXISTING and row.status is not Status.FAILED
+            and marks.read(row.fingerprint).applied in ('', marks.FAILED_BEFORE) and row.physical_id is None)
 
 
 def _of_type(row: ResourceState, definition: ResourceDefinition) -> ReplacementCause:
@@ -124,10 +123,11 @@ def _of_state(row: ResourceState, resource: Resource) -> ReplacementCause:
     """Return why a type asks for a replacement before its properties were compared."""
     if row.status is not Status.FAILED:
         return ReplacementCause(Reason.RULE)
-    mark, at = _mark(resource), _changed_at(row)
+    mark = _mark(resource)
+    at = _changed_at(row) if row.reason else None   # else its last change is an action that came after the failure
     if row.action is not Action.CHECK:
         return ReplacementCause(Reason.FAILED, row.reason, at=at)
-    return mark if mark is not None and mark.at == at else ReplacementCause(Reason.UNHEALTHY, row.reason, at=at)
+    return mark if mark is not None and at in (mark.at, None) else ReplacementCause(Reason.UNHEALTHY, row.reason, at=at)
 
 
 def _mark(resource: Resource) -> ReplacementCause | None:

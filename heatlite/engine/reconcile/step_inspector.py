@@ -26,9 +26,9 @@ from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
-from heatlite.planning import commands
+from heatlite.planning import commands, marks
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import MAKING, UNSURE, Action, ResourceState
+from heatlite.planning.states import MAKING, Action, ResourceState
 from heatlite.planning.steps import Step
 
 UNCHANGED = Verdict(changed=False)
@@ -67,8 +67,8 @@ class StepInspector:
                     or self.objects.kind_of(row).sends_files):
                 return False
             if step.name in self._leased.definition.as_applied.same:
-                return bool(row.fingerprint) and row.fingerprint not in UNSURE
-            return row.fingerprint == fingerprint(wanted.resolved(self.scope))
+                return bool(marks.applied(row.fingerprint))
+            return marks.applied(row.fingerprint) == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it
             return False
 
@@ -83,8 +83,8 @@ class StepInspector:
             return commands.Inspected(step, UNCHANGED)
         try:
             work = self.contexts.resolve(step)
-            wanted = work.wanted()
-            if row.fingerprint == work.fingerprint and (self._is_settled(row, wanted.resource_type)
+            wanted, is_applied = work.wanted(), marks.applied(row.fingerprint) == work.fingerprint
+            if is_applied and (self._is_settled(row, wanted.resource_type)
                                                         or self._is_made(row, wanted.resource_type)):
                 return commands.Inspected(step, UNCHANGED)
             if self._is_settled_below(row, work):
@@ -92,9 +92,9 @@ class StepInspector:
             resource = self.contexts.resource_as_stored(row, work)
             kind = self.objects.wanted_kind(wanted)
             verdict = self._verdict(row, work, resource, kind)
-            if verdict.changed and issubclass(kind, StackResource) and row.fingerprint == work.fingerprint:
+            if verdict.changed and issubclass(kind, StackResource) and is_applied:
                 verdict = replace(verdict, visits=True)
-            is_other = not verdict.changed and row.fingerprint != work.fingerprint
+            is_other = not verdict.changed and not is_applied
             return commands.Inspected(step, verdict, work.fingerprint if is_other else '')
         except exception.DatabaseUnavailable:
             raise
@@ -127,7 +127,7 @@ class StepInspector:
     def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
         """Whether an unchanged resource has a nested stack that need not be visited."""
         wanted = work.wanted()
-        return (self._leased.row.action == Action.UPDATE and row.fingerprint == work.fingerprint
+        return (self._leased.row.action == Action.UPDATE and marks.applied(row.fingerprint) == work.fingerprint
                 and row.physical_id is not None and self._is_as_applied(row, wanted.resource_type)
                 and (is_waiting(self._leased.row, row.name) or self._has_settled_stack(row, wanted)))
 

@@ -22,8 +22,8 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_context import StepContext
-from heatlite.planning import commands
-from heatlite.planning.replacement import MADE
+from heatlite.planning import commands, marks
+from heatlite.planning.replacement import MADE, MARKED
 from heatlite.planning.states import Action, Datum, Event, ResourceState, Status
 from heatlite.planning.steps import Step
 
@@ -77,6 +77,8 @@ class StepStore:
                 name: value for name, value in work.columns.items() if name == 'attributes'}
         if row.status is Status.FAILED:
             columns = {**columns, **self._forget_attributes(row)}
+        elif row.action is Action.CHECK and _is_over(row, work):
+            columns = {**columns, 'cause': None}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
         now = self._leased.rows.get(row.id)
         if now is not None and now is not before:   # the handler of a signal has changed it in one of the waits above
@@ -162,3 +164,10 @@ class StepStore:
             physical_id = self._executor.contexts.physical_name(row, work)
         shown = None if properties is None else self._leased.definition.mask(properties)
         return stack_events.of_resource(self._runtime, row, physical_id, shown)
+
+
+def _is_over(row: ResourceState, work: StepContext | None) -> bool:
+    """Whether what the resource was marked with is over: a check has found it well."""
+    record = None if work is None or work.resource is None else work.resource.record
+    return (record is not None and MARKED in (record.cause or {})
+            and row.status is Status.COMPLETE and not marks.is_unhealthy(row))

@@ -26,15 +26,15 @@ from heatlite.engine.clients import batched_reads
 from heatlite.engine.clients.batched_reads import BatchedReads
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.observe import drift_checks
-from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile import loading, request_keys
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stored_stacks import check_idle, visible
-from heatlite.planning import drift, protection
+from heatlite.planning import drift, marks, protection
 from heatlite.planning.drift import DriftPolicy, DriftReport, ResourceDrift
 from heatlite.planning.protection import Denial
 from heatlite.planning.replacement import Reason, ReplacementCause
-from heatlite.planning.states import DIRTY, Action, Event, ResourceState, Status
+from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
 
@@ -85,7 +85,7 @@ class Drift:
         """
         with self._database.reader() as tx:
             row = stacks.get(tx, stack_id)
-        if row is None or row.status == Status.IN_PROGRESS:
+        if row is None or row.status == Status.IN_PROGRESS or request_keys.is_suspended(row):
             return False
         own = RequestContext(project_id=row.project_id, overwrite=False)
         with own.bound(Subject(row.id, row.name)), batched_reads.within(reads):
@@ -156,10 +156,14 @@ class Drift:
             whole = _('The last action of the stack failed.')
         elif last is not None and now < last + timedelta(seconds=self._settings.repair_interval):
             whole = _('The last repair of the stack was at %s.') % isotime(last)
+        suspended = {stack_id for stack_id in {_stack_of(each) for each in report.to_repair}
+                     if _is_suspended(stacks.get(tx, stack_id))}
         for each in report.to_repair:
             denied = next(protection.blocked(guarded.protections, [(each.path, each.repair)]), None)
             if whole or denied is not None:
                 yield each.path, whole or str(denied)
+            elif _stack_of(each) in suspended:
+                yield each.path, _('The stack is suspended.')
 
     def _mark(self, tx: Connection, stack_id: str, drifts: Sequence[ResourceDrift]) -> list[Callable[[], None]]:
         """Make the next update of the tree bring these resources of one stack back."""
@@ -187,9 +191,10 @@ class Drift:
                 else ReplacementCause(Reason.DRIFT, str(resource_drift), at=at))
         if resource_drift.policy is DriftPolicy.REPLACE:
             resources.set_state(tx, stack_id, state._replace(
-                action=Action.CHECK, status=Status.FAILED, reason=REPLACED, updated_at=self._runtime.now()), mark)
+                action=Action.CHECK, status=Status.FAILED, reason=REPLACED, fingerprint=marks.unhealthy(state),
+                updated_at=self._runtime.now()), mark)
         else:
-            resources.set_fingerprint(tx, stack_id, state.id, DIRTY, mark)
+            resources.set_fingerprint(tx, stack_id, state.id, marks.uncertain(state.fingerprint), mark)
 
     def _event(self, tx: Connection, resource_drift: ResourceDrift, reason: str) -> Callable[[], None]:
         """Add an event of a resource to its stack; its state is not changed."""
@@ -212,6 +217,10 @@ class Drift:
 def _stack_of(resource_drift: ResourceDrift) -> str:
     assert resource_drift.place is not None, 'it was read from a stored report'
     return resource_drift.place[0]
+
+
+def _is_suspended(row: stacks.StoredStack | None) -> bool:
+    return row is not None and request_keys.is_suspended(row)
 
 
 def _row_of(resource_drift: ResourceDrift) -> int:

@@ -22,9 +22,10 @@ from heatlite.engine.reconcile import attribute_cache, stack_events
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.stored_stacks import visible
+from heatlite.planning import marks
 from heatlite.planning.replacement import Reason, ReplacementCause
-from heatlite.planning.states import UNHEALTHY_BEFORE, Action, ResourceState, Status
-from heatlite.planning.steps import as_it_failed, current_rows_of
+from heatlite.planning.states import Action, ResourceState, Status
+from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
 
 REASON = 'state changed by resource_mark_unhealthy api'
@@ -73,8 +74,6 @@ class Health:
             if marked is None:
                 return lambda: None, None
             owner = leases.start_over(tx, row.id)
-            if marked.fingerprint == UNHEALTHY_BEFORE:
-                resources.set_fingerprint(tx, row.id, marked.id, '')
             resources.set_state(tx, row.id, marked, ReplacementCause(
                 Reason.UNHEALTHY, marked.reason, context.username, isotime(self._runtime.now()))
                 if message.unhealthy else None)
@@ -105,13 +104,13 @@ class Health:
         if message.unhealthy:
             if row.action is Action.DELETE:
                 return None
-            status = Status.FAILED
+            status, fingerprint = Status.FAILED, marks.unhealthy(row)
         else:
-            if as_it_failed(row).state != (Action.CHECK, Status.FAILED):
+            if not marks.is_unhealthy(row) and row.state != (Action.CHECK, Status.FAILED):
                 return None
-            status = Status.COMPLETE
+            status, fingerprint = Status.COMPLETE, marks.healthy(row)
         return row._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
-                            updated_at=self._runtime.now())
+                            fingerprint=fingerprint, updated_at=self._runtime.now())
 
     def _find(self, tx: Connection, row: stacks.StoredStack, rows: Mapping[int, ResourceState],
               name_or_id: str) -> ResourceState:

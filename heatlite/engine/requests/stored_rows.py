@@ -13,8 +13,9 @@ from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.reconcile.stored_resource_cache import Read
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
 from heatlite.language.definition import StackDefinition
+from heatlite.planning import marks
 from heatlite.planning.refactoring import Arranged, with_requirements
-from heatlite.planning.states import UNSURE, Action, ResourceState
+from heatlite.planning.states import Action, ResourceState
 
 
 class StoredRows:
@@ -146,9 +147,9 @@ def _as_depending(tx: Connection, definition: StackDefinition,
         after = before if resource is None else _depending(before, sorted(resource.parsed.depends_on))
         if after != before:
             changed[each.row.id] = after
-            if each.row.fingerprint and each.row.fingerprint not in UNSURE:
-                sign = fingerprint({**(after or {}), 'type': each.row.type, 'properties': known['properties']})
-                each = replace(each, row=each.row._replace(fingerprint=sign))
+            sign = fingerprint({**(after or {}), 'type': each.row.type, 'properties': known['properties']})
+            each = replace(each, row=each.row._replace(
+                fingerprint=marks.with_definition(each.row.fingerprint, sign)))
         arranged_rows.append(each)
     return arranged_rows, changed
 
