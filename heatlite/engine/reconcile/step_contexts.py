@@ -16,6 +16,7 @@ from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
+
 class StepContexts:
     """A step is worked on by one thread at a time; different steps may be by different threads."""
 

@@ -199,7 +199,7 @@ def _template(snapshot: snapshots.Snapshot) -> templates.StoredTemplate:
 
 
 def _is_restoring(row: stacks.StoredStack, snapshot_id: str) -> bool:
-    """Whether steps of the stack still have to read the snapshot."""
+    """Whether steps of the stack may still be using the copies of the snapshot."""
     return ((row.action, row.status) == (Action.RESTORE, Status.IN_PROGRESS)
             and (row.request or {}).get(request_keys.RESTORE) == snapshot_id)
 
