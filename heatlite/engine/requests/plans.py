@@ -32,7 +32,6 @@ from heatlite.planning.findings import FindingLevel
 from heatlite.planning.plan import blocked_changes, differences, to_document
 from heatlite.planning.protection import Protection
 from heatlite.planning.ruling import Ruling, denials
-from heatlite.planning.states import Action
 from heatlite.rpc import messages
 
 MOST_DIFFERENCES = 20                   # that a refusal names
@@ -175,8 +174,6 @@ class Plans:
             case _:
                 raise exception.InvalidField('action', ', '.join(messages.PLANNED), message.action)
         check_idle(row)
-        if row.action == Action.SUSPEND and message.action == messages.UPDATE:
-            raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
         return row, preview
 
     def _protections(self, row: stacks.StoredStack | None) -> Sequence[Protection]:
