@@ -75,7 +75,7 @@ class StepStore:
         elif persist.applied:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
-        if row.status is Status.FAILED:
+        if row.status is Status.FAILED and row.action not in marks.LOOKING:     # these change no object
             columns = {**columns, **self._forget_attributes(row)}
         elif row.action is Action.CHECK and _is_over(row, work):
             columns = {**columns, 'cause': None}
