@@ -117,8 +117,10 @@ class StepExecutor(StepInspector):
                 work.was_sent = True
             case Action.UPDATE:
                 if work.difference is None:             # the update began before a crash
-                    _, work.difference = diff.inspect(resource, type(resource), work.wanted(), self._leased,
-                                                      command.row)
+                    verdict, work.difference = diff.inspect(resource, type(resource), work.wanted(), self._leased,
+                                                            command.row)
+                    if verdict.refused is not None:
+                        raise exception.Error(verdict.why_refused)
                 change = work.difference
                 if change is None:
                     return None, ()
