@@ -627,7 +627,8 @@ class Traversal:
                     return self._refused(step, row, Action.UPDATE, why)
                 return self._replace(step, row, because, announced, now)
             case decide.Refuse(reason, why):
-                return [Note(step, row_changes.refused(row, why)), *self._refused(step, row, Action.UPDATE, reason)]
+                noted = [] if row.in_progress else [Note(step, row_changes.refused(row, why))]
+                return [*noted, *self._refused(step, row, Action.UPDATE, reason)]
 
     def _keep(self, step: Step, row: ResourceState, heal: bool, fingerprint: str) -> list[Command]:
         """`fingerprint`: of another definition than the stored one that the object is like already; or ''."""
@@ -807,9 +808,13 @@ class Traversal:
         return commands
 
     def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
-        """Fail the step without changing its row: no action was begun, and its stored state is still true."""
+        """Fail the step. Its row is not changed, as no action was begun and its stored state is still true; only an
+        action that was interrupted in it has failed."""
         self._steps.occupy(step, row.id)
-        commands = self._ending.refuse(row.name, action, why)
+        commands: list[Command] = []
+        if row.in_progress:
+            commands.append(Persist(step, self._rows.set(row_changes.failed(row, why))))
+        commands += self._ending.refuse(row.name, action, why)
         self._end_step(step)
         return commands
 

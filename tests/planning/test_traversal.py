@@ -49,6 +49,15 @@ def test_in_place_replaced_and_dependents_in_order():
     assert sorted(row.name for row in changed.rows) == ['a', 'b', 'v']
 
 
+def test_an_interrupted_update_that_is_refused_has_failed():
+    rows = [row._replace(action=Action.UPDATE, status=Status.IN_PROGRESS, template_id='t2')
+            for row in created({'a': []}).rows]
+    refused = Driver(verdicts={'a': Verdict(changed=True, refused='E: resources.a: no', why_refused='no')})
+    refused.traversal(Action.UPDATE, {'a': []}, rows, 't2').run()
+    assert refused.state() == {'a': ('UPDATE', 'FAILED')} and refused.calls == []
+    assert refused.log == [('a', 'UPDATE', 'FAILED')]
+
+
 def test_what_is_refused_stays_as_it_is():
     """And nothing is begun behind it; the refusal is told once, in the history and as the reason of the stack."""
     first = created(CHAIN)
