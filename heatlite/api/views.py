@@ -187,7 +187,7 @@ listed_event = listed(event)
 def snapshot(snapshot: Snapshot) -> View:
     """Return a snapshot. Hidden parameters are masked; an export still shows them, because adoption needs them."""
     return {'id': snapshot.id, 'name': snapshot.name, 'action': snapshot.action, 'status': snapshot.status,
-            'status_reason': snapshot.reason, 'creation_time': when(snapshot.created_at), 'data': snapshot.data}
+            'status_reason': snapshot.reason, 'creation_time': when(snapshot.created_at), 'data': snapshot.export}
 
 
 def config_summary(config: Config, with_project: bool) -> View:

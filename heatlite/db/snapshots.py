@@ -13,6 +13,8 @@ from heatlite.db import codec
 from heatlite.db.tables import snapshot
 from heatlite.planning.states import Action, Status
 
+BEGUN = 'begun_deletions'               # key of `Snapshot.data`: resource -> what its type has returned for its copy
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -28,6 +30,11 @@ class Snapshot:
     reason: str | None
     data: Mapping[str, Any] | None      # an export of the stack at the time of the snapshot
     created_at: datetime
+
+    @property
+    def export(self) -> Mapping[str, Any] | None:
+        """Return `data` without what its deletion has begun, as users see it."""
+        return None if self.data is None else {key: value for key, value in self.data.items() if key != BEGUN}
 
 
 COLUMNS = codec.columns(snapshot, Snapshot)

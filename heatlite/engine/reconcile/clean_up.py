@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from sqlalchemy import Connection
 
@@ -35,20 +36,20 @@ class CleanUp:
         self._use_cases = use_cases
         self._most_events = most_events
 
-    def before_removal(self, leased: LeasedStack) -> str | None:
+    def before_removal(self, leased: LeasedStack, check: Callable[[], None]) -> str | None:
         """Delete snapshots, trust and project of a stack before its row is marked as deleted. Returns why it may not be
         marked: copies of a snapshot are left, of which nothing but the snapshot knows. A stack that is abandoned, or
-        deleted by force, leaves them."""
+        deleted by force, leaves them. `check`: raises if this engine is not to go on with the deletion of copies."""
         is_root = leased.row.owner_id is None
         present_id = leased.row.credentials_id if is_root else None
         # The project is read anew: a nested stack, perhaps of another engine, may have made it since the row was read.
         kept, project_id, authorities = self._database.retry_until_available(lambda tx: (
             snapshots.page(tx, leased.id), stacks.user_project(tx, leased.id) if is_root else None,
             credentials.all_of_tree(tx, leased.id, present_id) if present_id is not None else []), reading=True)
-        left = [reason for each in kept if (reason := self._use_cases().snapshots.remove(leased.row, each))]
-        if left and not exports.is_abandoned(leased.row):
-            return text.snapshot_left(left[0])
-        if kept:
+        left = self._use_cases().snapshots.remove(leased.row, kept, check) if kept else None
+        if left is not None:
+            if not exports.is_abandoned(leased.row):
+                return text.snapshot_left(left)
             self._database.retry_until_available(lambda tx: snapshots.delete_all(tx, leased.id))
         if project_id is not None:
             self._authority.give_up_project(project_id, leased.context)

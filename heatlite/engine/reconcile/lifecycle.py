@@ -198,7 +198,10 @@ class StackLifecycle:
         ended = replace(leased.row, status=status, reason=reason)
         self._ends.end_snapshot(ended, leased.lease.epoch)
         if ended.action == Action.DELETE and status is Status.COMPLETE:
-            left = self._before_removal(leased)
+            try:
+                left = runner.fenced(lambda: self._before_removal(runner))
+            except Superseded:
+                return False
             ended = ended if left is None else replace(ended, status=Status.FAILED, reason=left)
         is_deleted = ended.action == Action.DELETE and ended.status == Status.COMPLETE
         deleted_at = self._runtime.now() if is_deleted else None
@@ -236,11 +239,19 @@ class StackLifecycle:
             self._clean_up.after_action(leased)
         return True
 
-    def _before_removal(self, leased: LeasedStack) -> str | None:
-        """Delete what belongs to a stack that is about to be marked as deleted. Returns why it may not be marked."""
+    def _before_removal(self, runner: Runner) -> str | None:
+        """Delete what belongs to a stack that is about to be marked as deleted. Returns why it may not be marked.
+        Raises LeaseLost, and Superseded if another request was accepted meanwhile, or the runner was stopped."""
+        leased = runner.leased
+
+        def check() -> None:
+            if runner.begins_nothing:
+                raise Superseded(leased.id)
+            self._journal.write(leased.make_change(stack=StackChange(leased.row.generation)))      # changes nothing
+
         if leased.row.owner_id is None:             # the stack needs its credentials for what is not deleted yet
             self._journal.check(leased.id, leased.lease.epoch)
-        return self._clean_up.before_removal(leased)
+        return self._clean_up.before_removal(leased, check)
 
     def _outputs(self, runner: Runner) -> list[dict[str, object]] | None:
         """Resolve the outputs of a stack; None while it is being deleted."""

@@ -49,7 +49,8 @@ class RunnerCallbacks(Protocol):
         commands."""
 
     def finish(self, runner: Runner, status: Status, reason: str, release: bool) -> bool:
-        """Store that the action has ended, and report it. Returns False if a newer request was accepted meanwhile.
+        """Store that the action has ended, and report it. Returns False if it has not: a newer request was accepted, or
+        the runner was stopped, meanwhile.
 
         `release`: release the lease, too.
         """
@@ -124,6 +125,11 @@ class Runner:
     def fenced(self, work: Callable[[], T]) -> T:
         """Return `work()`, whose requests are sent only while the lease is valid. Raises LeaseLost."""
         return self._calls.fenced(work)
+
+    @property
+    def begins_nothing(self) -> bool:
+        """Whether it was stopped, or drains."""
+        return self._phase.begins_nothing
 
     def drain(self, begins_until: float) -> None:
         """Store the results of the calls under way, then end; begin no further step and no signal. The next owner

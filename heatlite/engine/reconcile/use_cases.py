@@ -6,7 +6,7 @@ Those use cases need the controller themselves, so the parts of the controller g
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,7 +22,8 @@ class SnapshotStore(Protocol):
 
     def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None: ...
 
-    def remove(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> str | None: ...
+    def remove(self, row: stacks.StoredStack, found: Sequence[snapshots.Snapshot], check: Callable[[], None],
+               ) -> str | None: ...
 
 
 @dataclass(frozen=True)

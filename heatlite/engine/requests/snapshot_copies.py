@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from heatlite.common import defects, exception
-from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.wording import first_few
-from heatlite.engine.clients.os import http
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.stack_reader import StackReader
-from heatlite.engine.reconcile.step_context import definition_of
+from heatlite.engine.reconcile.step_context import definition_of, plain
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Exported
 from heatlite.engine.rsrc_defn import ResourceDefinition
@@ -26,9 +24,7 @@ from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 
 LOG = logging.getLogger(__name__)
 
-INTERVAL = 1.0                          # seconds between two checks whether copies are deleted
 MOST_NAMED = 5                          # resources in the reason of a failed deletion
-NOT_FOUND = 404
 
 
 class Entry(Exported):
@@ -60,35 +56,53 @@ class SnapshotCopies:
         """Return the template of a snapshot's definition with the properties that types change by `handle_restore`.
         Functions in other properties stay. Raises EntityNotFound, and StackValidationFailed for an error of a type."""
         snippets, key = dict(definition.snippets), definition.keys.properties
-        for each in self._saved(stack_id, definition, saved, 'handle_restore'):
-            if each.name in definition.resources and each.resource.resource_id is not None:
-                snippet = snippets[each.name]
-                snippets[each.name] = {**snippet, key: _changed(snippet.get(key), each.definition, _restored(each))}
+        objects = self._objects(stack_id)
+        for name, entry in saved.items():
+            each = self._saved(objects, definition, name, entry, 'handle_restore')
+            if each is not None and name in definition.resources and each.resource.resource_id is not None:
+                snippet = snippets[name]
+                snippets[name] = {**snippet, key: _changed(snippet.get(key), each.definition, _restored(each))}
         return {**definition.template.document, definition.edition.sections['resources']: snippets}
 
-    def delete(self, stack_id: str, definition: StackDefinition, saved: Entries) -> CopyDeletion:
-        """Have the types delete their copies. May be repeated. Raises EntityNotFound, StackValidationFailed."""
-        return CopyDeletion(self._runtime, [_Copy(each) for each in self._saved(
-            stack_id, definition, saved, 'handle_delete_snapshot')])
+    def deletion(self, stack_id: str, definition: StackDefinition, saved: Entries,
+                 begun: Mapping[str, object]) -> CopyDeletion:
+        """Return the deletion of copies by their types. A copy whose type is gone, or that cannot be called, is left
+        and logged: nothing could ever delete it. `begun`: as that of an earlier deletion of them. Raises
+        EntityNotFound for the stack."""
+        objects, copies = self._objects(stack_id), []
+        for name, entry in saved.items():
+            try:
+                each = self._saved(objects, definition, name, entry, 'handle_delete_snapshot')
+            except exception.DatabaseUnavailable:
+                raise
+            except Exception as error:
+                LOG.warning('A copy that %s (%s) of stack %s may have made for a snapshot is left: %s', name,
+                            entry['type'], stack_id, defects.text(error))
+            else:
+                copies += [_Copy(each, begun.get(name, NO_HANDLE))] if each is not None else []
+        return CopyDeletion(copies)
 
-    def _saved(self, stack_id: str, definition: StackDefinition, saved: Entries, handler: str) -> Iterator[_Saved]:
-        """Yield the resources of a snapshot whose types have this handler."""
+    def _objects(self, stack_id: str) -> ResourceObjects:
         objects = self._reader.objects(stack_id)
         if objects is None:
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
-        for name, entry in saved.items():
-            if 'resources' in entry:                # a nested stack
-                continue
-            kind = self._registry.resolve(entry['type'], name, definition.environment)
-            if not hasattr(kind, handler):
-                continue
-            wanted = definition.resources.get(name)
-            made = definition_of(name, {'type': entry['type'],
-                                        'properties': wanted.guessed_properties() if wanted else {}})
-            present = objects.present(name)
-            is_same = isinstance(present, kind) and present.resource_id == entry['resource_id']
-            resource = present if present and is_same else self._former(objects, definition, made, entry)
-            yield _Saved(name, entry, made, resource, getattr(resource, handler), objects.facade)
+        return objects
+
+    def _saved(self, objects: ResourceObjects, definition: StackDefinition, name: str, entry: Entry,
+               handler: str) -> _Saved | None:
+        """Return a resource of a snapshot; None for a nested stack, and if its type does not have this handler."""
+        if 'resources' in entry:                    # a nested stack
+            return None
+        kind = self._registry.resolve(entry['type'], name, definition.environment)
+        if not hasattr(kind, handler):
+            return None
+        wanted = definition.resources.get(name)
+        made = definition_of(name, {'type': entry['type'],
+                                    'properties': wanted.guessed_properties() if wanted else {}})
+        present = objects.present(name)
+        is_same = isinstance(present, kind) and present.resource_id == entry['resource_id']
+        resource = present if present and is_same else self._former(objects, definition, made, entry)
+        return _Saved(name, entry, made, resource, getattr(resource, handler), objects.facade)
 
     def _former(self, objects: ResourceObjects, definition: StackDefinition, made: ResourceDefinition,
                 entry: Entry) -> Resource:
@@ -115,25 +129,24 @@ class _Saved:
 class CopyDeletion:
     """The deletion of the copies of one snapshot. Not for several threads at once."""
 
-    def __init__(self, runtime: Runtime, copies: Sequence[_Copy]) -> None:
-        self._runtime = runtime
+    def __init__(self, copies: Sequence[_Copy] = ()) -> None:
         self._copies = copies
-        self._waiting = copies
-        self._until = runtime.monotonic() + max((each.timeout for each in copies), default=0)
+        self.timeout = max((each.timeout for each in copies), default=0)    # of the stack, seconds
 
-    def is_over(self) -> bool:
+    def go_on(self) -> bool:
         """Begin what has not begun, check what has, and return whether all has ended."""
-        self._waiting = [each for each in self._waiting if not each.is_over()]
-        return not self._waiting
+        waiting = [each for each in self._copies if not each.go_on()]
+        return not waiting
 
-    def wait(self) -> None:
-        """Wait until it is over, at most for the timeout of the stack."""
-        while not self.is_over():
-            if self._runtime.monotonic() >= self._until:
-                for each in self._waiting:
-                    each.give_up(_('Timed out'))
-            else:
-                self._runtime.sleep(INTERVAL)
+    def give_up(self, reason: str) -> None:
+        """End, with this reason, what has not ended."""
+        for each in self._copies:
+            each.give_up(reason)
+
+    @property
+    def begun(self) -> Mapping[str, object]:
+        """What the handlers of copies have returned, for the checks of a later deletion: by the names of resources."""
+        return {each.name: each.handle for each in self._copies if each.handle is not NO_HANDLE}
 
     @property
     def reason(self) -> str | None:
@@ -144,27 +157,34 @@ class CopyDeletion:
 
 class _Copy:
     """Deletes the copy of one resource: by the handler of its type, then by its check until that returns something
-    true. A copy that the service does not know is deleted."""
+    true. Only the type can say that an error means a copy that is gone."""
 
-    def __init__(self, saved: _Saved) -> None:
+    def __init__(self, saved: _Saved, handle: object) -> None:
+        """`handle`: what the handler has returned in an earlier deletion, or NO_HANDLE."""
         self.name = saved.name
         self.reason: str | None = None              # why it is not deleted
         self.timeout = saved.stack.timeout_secs()
         self._saved = saved
-        self._handle: object = NO_HANDLE
+        self._handle = handle
         self._has_ended = False
 
-    def is_over(self) -> bool:
+    @property
+    def handle(self) -> object:
+        """What the handler has returned, to be checked later, or NO_HANDLE."""
+        return plain(self._handle)
+
+    def go_on(self) -> bool:
+        """Call the type, unless it has ended; return whether it has."""
         if not self._has_ended:
             try:
                 self._has_ended = self._is_deleted()
             except (exception.PollDelay, exception.DatabaseUnavailable) as later:
                 LOG.debug('The copy of %s in stack %s is not deleted yet: %s', self.name, self._saved.stack.id, later)
             except Exception as error:
-                self._has_ended = True
+                self._has_ended, self._handle = True, NO_HANDLE     # another deletion begins again
                 defects.log(LOG, error, 'The copy of %s in stack %s could not be deleted', self.name,
                             self._saved.stack.id)
-                if http.status_of(error) != NOT_FOUND and not defects.is_defect(error):     # of which no retry helps
+                if not defects.is_defect(error):    # of which no retry helps
                     self.reason = defects.text(error)
         return self._has_ended
 
@@ -175,7 +195,8 @@ class _Copy:
         return check is None or bool(check(self._handle))
 
     def give_up(self, reason: str) -> None:
-        self._has_ended, self.reason = True, reason
+        if not self._has_ended:
+            self._has_ended, self.reason = True, reason
 
 
 def _restored(saved: _Saved) -> ResourceDefinition:

@@ -6,7 +6,7 @@ Source: docs/spec/engine.rst, "Snapshots".
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -18,18 +18,23 @@ from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
 from heatlite.common.wording import first_few
 from heatlite.db import resource_lists, snapshots, stacks, templates
+from heatlite.engine.durability import fence
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.requests import guard_checks, ownership, validation
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.snapshot_copies import CopyDeletion, SnapshotCopies
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_updatable, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_not_suspended, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 MOST_NAMED = 20                         # resources that a refusal names
+WAIT_SECONDS = 20.0                     # that a request waits for the deletion of copies
+INTERVAL = 1.0                          # seconds between two checks whether copies are deleted
+
+Deletion = tuple[snapshots.Snapshot, CopyDeletion]
 
 
 class Snapshots:
@@ -96,7 +101,8 @@ class Snapshots:
             self._actions.begin(context, message.stack_id, Action.RESTORE, store)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
-        """Delete a snapshot and the copies that types made for it. What takes longer goes on after the answer."""
+        """Delete a snapshot and the copies that types made for it. If some are left after WAIT_SECONDS, it becomes
+        FAILED, and another deletion goes on."""
         def begin(tx: Connection) -> tuple[stacks.StoredStack, snapshots.Snapshot]:
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
@@ -109,45 +115,69 @@ class Snapshots:
             return row, snapshot
 
         row, snapshot = self._database.retry(begin)
-        deletion = self._deletion(row, snapshot)
-        if isinstance(deletion, CopyDeletion) and not deletion.is_over():
-            self._runtime.spawn(self._end_deletion, snapshot, deletion)
-        else:
-            self._end_deletion(snapshot, deletion)
+        self._delete(row, [snapshot], WAIT_SECONDS)
 
-    def remove(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> str | None:
-        """Delete a snapshot of a stack that is being deleted, and its copies. Returns why copies are left, and the
-        snapshot with them; None if it is gone."""
-        return self._end_deletion(snapshot, self._deletion(row, snapshot))
+    def remove(self, row: stacks.StoredStack, found: Sequence[snapshots.Snapshot], check: Callable[[], None],
+               ) -> str | None:
+        """Delete the snapshots of a stack that is being deleted, and their copies, in the timeout of the stack; without
+        a wait if it is abandoned. Returns why copies are left, and their snapshots with them; None if all are gone.
 
-    def _deletion(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> CopyDeletion | str | None:
-        """Return the deletion of the copies, why there can be none, or None if the snapshot has no copies."""
+        `check`: called at least once a second while it waits; what it raises ends the wait."""
+        return self._delete(row, found, 0.0 if exports.is_abandoned(row) else None, check)
+
+    def _delete(self, row: stacks.StoredStack, found: Sequence[snapshots.Snapshot], seconds: float | None,
+                check: Callable[[], None] = lambda: None) -> str | None:
+        """`seconds`: in which all copies have to be deleted; None: in the timeout of the stack. Else as `remove`."""
+        deletions = [(each, self._deletion(row, each)) for each in found]
+        limit = max((each.timeout for _snapshot, each in deletions), default=0) if seconds is None else seconds
+        until = self._runtime.monotonic() + limit
+        waiting = [each for each in deletions if not self._has_ended(each, check, begins=True)]
+        while waiting and self._runtime.monotonic() < until:
+            self._runtime.sleep(INTERVAL)
+            waiting = [each for each in waiting if not self._has_ended(each, check)]
+        for snapshot, deletion in waiting:
+            deletion.give_up(_('Timed out'))
+            self._set_state(snapshot, deletion, Status.FAILED)
+        return next((each.reason for _snapshot, each in deletions if each.reason), None)
+
+    def _has_ended(self, each: Deletion, check: Callable[[], None], begins: bool = False) -> bool:
+        """Call the types once, store what has become of a deletion, and return whether it has ended. `begins`: it is
+        stored in any case, so that no other deletion begins again."""
+        snapshot, deletion = each
+        has_ended = deletion.go_on()
+        if has_ended and deletion.reason is None:
+            fence.pass_through()                    # also writes need the lease, in the thread of a runner
+            self._database.retry_until_available(lambda tx: snapshots.delete(tx, snapshot.id))
+        elif has_ended or begins:
+            self._set_state(snapshot, deletion, Status.FAILED if has_ended else Status.IN_PROGRESS)
+        check()
+        return has_ended
+
+    def _set_state(self, snapshot: snapshots.Snapshot, deletion: CopyDeletion, status: Status) -> None:
+        """Store the state of a deletion, with what has begun: another deletion goes on with that."""
+        fence.pass_through()
+        data = {**(snapshot.data or {}), snapshots.BEGUN: deletion.begun}
+        self._database.retry_until_available(lambda tx: snapshots.set_state(
+            tx, snapshot.id, action=Action.DELETE, status=status, reason=deletion.reason, data=data))
+
+    def _deletion(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> CopyDeletion:
+        """Return the deletion of the copies. It has none if the snapshot has none, or none that could ever be deleted:
+        each stack can be deleted."""
         if snapshot.data is None and snapshot.status == Status.COMPLETE:
             LOG.warning('Snapshot %s of stack %s cannot be read; objects that types have saved for it are left',
                         snapshot.id, row.id)
-        saved = (snapshot.data or {}).get('resources')
-        if not saved:
-            return None
+        data = snapshot.data or {}
+        if not data.get('resources'):
+            return CopyDeletion()
         try:
             definition = self._stored_stacks.definition(row, _template(snapshot))
-            return self._copies.delete(row.id, definition, saved)
+            return self._copies.deletion(row.id, definition, data['resources'], data.get(snapshots.BEGUN) or {})
         except exception.DatabaseUnavailable:
             raise                                   # the snapshot is deleted later, with what belongs to it
         except Exception as error:
-            defects.log(LOG, error, 'Snapshot %s of stack %s cannot be deleted', snapshot.id, row.id)
-            return defects.text(error)
-
-    def _end_deletion(self, snapshot: snapshots.Snapshot, deletion: CopyDeletion | str | None) -> str | None:
-        """Wait for the end of a deletion, and store it. Returns why it has failed."""
-        reason = deletion
-        if isinstance(deletion, CopyDeletion):
-            deletion.wait()
-            reason = deletion.reason
-        assert not isinstance(reason, CopyDeletion)
-        self._database.retry_until_available(
-            lambda tx: snapshots.delete(tx, snapshot.id) if reason is None else snapshots.set_state(
-                tx, snapshot.id, action=Action.DELETE, status=Status.FAILED, reason=reason))
-        return reason
+            LOG.warning('Snapshot %s of stack %s is deleted, and objects that types have saved for it are left: %s',
+                        snapshot.id, row.id, defects.text(error))
+            return CopyDeletion()
 
     def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None:
         """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot, or if that
@@ -187,7 +217,7 @@ def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack
     if snapshot.data is None or not snapshots.is_complete(tx, snapshot.id):
         raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
     check_not_deleting(row, Action.RESTORE)
-    check_updatable(row)
+    check_not_suspended(row)
     ownership.check_former(tx, row, context)
     _check_places(tx, row, snapshot.data)
     return _template(snapshot)
