@@ -32,7 +32,7 @@ class Snapshot:
     created_at: datetime
 
     @property
-    def export(self) -> Mapping[str, Any] | None:
+    def export(self) -> Mapping[str, object] | None:
         """Return `data` without what its deletion has begun, as users see it."""
         return None if self.data is None else {key: value for key, value in self.data.items() if key != BEGUN}
 
