@@ -87,15 +87,20 @@ class Updates(Reading):
         that are `repaired_in_place`."""
         return self.observed is not None and self.observed.is_uncertain
 
+    def object_key(self) -> object:
+        """Return what two resources of this type have in common if they have the same object: by default the physical
+        id. Types whose physical ids do not say it, or whose object may be there without one, return properties."""
+        return self.resource_id
+
     def is_taken_over(self) -> bool:
         """Whether the resource that has taken the place of this one has the same object, which must not be deleted.
 
         Only rows of a replacement, or of one that was rolled back, have another in their place."""
-        if self.resource_id is None or (self.replaced_by is None and self.replaces is None):
+        if self.replaced_by is None and self.replaces is None:
             return False
         present = self.stack.get(self.name)
         return (present is not None and present.id not in (None, self.id) and present.type() == self.type()
-                and present.resource_id == self.resource_id)
+                and present.resource_id is not None and present.object_key() == self.object_key())
 
     def _is_repaired(self, is_failed: bool) -> bool:
         is_begun = self._record is not None and marks.read(self._record.state.fingerprint).applied == marks.DIRTY

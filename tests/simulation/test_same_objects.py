@@ -66,7 +66,7 @@ def routes(it):
 
 def gateways(it):
     routers = it.request('neutron', 'GET', '/routers')['routers']
-    return sorted(str(router['external_gateway_info']) for router in routers)
+    return sorted(str((router['external_gateway_info'] or {}).get('network_id')) for router in routers)
 
 
 CASES = {
@@ -139,15 +139,64 @@ def test_after_it_was_marked(cloud, name):
         assert look(it) == before
 
 
-def test_roles_after_a_create_that_failed_half_way(cloud):
-    given, look = assigned('user')
+# name of a case -> the request of its create that is refused once
+REFUSED = {
+    'compute quota': ('compute', 'PUT', '*/os-quota-sets/*', 1),
+    'volume quota': ('volumev3', 'PUT', '*/os-quota-sets/*', 1),
+    'network quota': ('network', 'PUT', '*/quotas/*', 1),
+    'balancer quota': ('load-balancer', 'PUT', '*/quotas/*', 1),
+    'queue': ('messaging', 'PUT', '*/queues/jobs', 1),
+    'container': ('object-store', 'PUT', '*/backup', 1),
+    'roles of a user': ('identity', 'PUT', '*/roles/*', 1),
+    'roles of a group': ('identity', 'PUT', '*/roles/*', 2),
+    'interface': ('network', 'PUT', '*/add_router_interface', 1),
+    'gateway': ('network', 'PUT', '*/routers/*', 1),
+    'route': ('network', 'PUT', '*/routers/*', 1),
+    'routes': ('network', 'PUT', '*/add_extraroutes', 1),
+    'floating address': ('network', 'PUT', '*/floatingips/*', 1),
+    'floating address of a server': ('network', 'PUT', '*/floatingips/*', 1),
+    'elastic address': ('network', 'PUT', '*/floatingips/*', 1),
+    'gateway of a VPC': ('network', 'PUT', '*/routers/*', 1),
+    'subnet of a VPC': ('network', 'PUT', '*/add_router_interface', 1),
+    'quality of volumes': ('volumev3', 'GET', '*/associate', 1),
+    'encryption': ('volumev3', 'POST', '*/encryption', 1),
+    'attachment': ('compute', 'POST', '*/os-volume_attachments', 1),
+    'key': ('compute', 'POST', '*/os-keypairs', 1),
+    'region': ('identity', 'PUT', '*/regions/north', 1),
+    'trigger': ('workflowv2', 'POST', '*/cron_triggers', 1),
+}
+
+
+@pytest.mark.parametrize('name', CASES)
+def test_after_a_create_that_was_refused(cloud, name):
+    given, look = CASES[name]
+    service, method, path, number = REFUSED[name]
     with stack(cloud, engines=1) as it:
-        it.fault(kind='error', service='identity', method='PUT', path='*/roles/*', status=403, count=1)
-        it.id = it.cluster.create('s', template(given))
-        assert it.cluster.settle(it.id).status == 'FAILED'
-        it.cluster.update(it.id, template(given))
+        resources = of_project(it, given)
+        it.create(resources)
+        before = look(it)
+        it.cluster.update(it.id, template({part: resources[part] for part in resources if part != 'it'}))
         done(it.cluster, it.id, 'UPDATE')
-        assert look(it) == ['member', 'reader']
+        it.fault(kind='error', service=service, method=method, path=path, status=403, nth=number, count=1)
+        it.cluster.update(it.id, template(resources))
+        assert it.cluster.settle(it.id).status == 'FAILED'
+        it.cluster.update(it.id, template(resources))
+        done(it.cluster, it.id, 'UPDATE')
+        assert look(it) == before
+
+
+def test_another_internet_gateway_of_a_vpc(cloud):
+    """It is replaced, with the same routers behind it."""
+    def wanted(name):
+        return {**VPC, 'other': ('AWS::EC2::InternetGateway', {}), 'it': ('AWS::EC2::VPCGatewayAttachment', {
+            'VpcId': reference('vpc'), 'InternetGatewayId': reference(name)})}
+
+    with stack(cloud, engines=1) as it:
+        it.create(wanted('internet'))
+        before = gateways(it)
+        it.cluster.update(it.id, template(wanted('other')))
+        done(it.cluster, it.id, 'UPDATE')
+        assert gateways(it) == before
 
 
 def test_a_quota_after_an_update_that_was_refused(cloud):

@@ -269,8 +269,13 @@ class BaseVolumeAttachment(resource.Resource):
 
     # --- detaching ----------------------------------------------------------------------------------------
 
+    def object_key(self) -> object:
+        return self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID]       # type: ignore[attr-defined]
+
     def handle_delete(self) -> Detachment | None:
-        """One whose making was never answered is looked for."""
+        """One whose making was never answered is looked for, unless its replacement has made it."""
+        if self.is_taken_over():
+            return None
         if self.resource_id is None:
             found = self._left_behind()
             if found is None:

@@ -467,10 +467,11 @@ class DescribedResource(resource.Resource):
         return found
 
     def _throw_away(self, physical_id: str) -> None:
-        """What it was worth stood in the reply that is lost."""
+        """What it was worth stood in the reply that is lost. Not if a replacement of the same name has made it."""
         self.resource_id = physical_id
         try:
-            self._take_away()
+            if not self.is_taken_over():
+                self._take_away()
         finally:
             self.resource_id = None
 

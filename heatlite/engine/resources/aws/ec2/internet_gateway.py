@@ -63,7 +63,12 @@ class VPCGatewayAttachment(resource.Resource):
             self.client().add_gateway_router(table.resource_id, {'network_id': network})
         self.resource_id_set(self.physical_resource_name())     # there is nothing of its own
 
+    def object_key(self) -> object:
+        return self.properties[self.VPC_ID]
+
     def handle_delete(self) -> None:
+        if self.is_taken_over():
+            return
         for table in self._route_tables():
             if table.resource_id is not None:
                 with self.client_plugin().ignore_not_found:

@@ -69,7 +69,12 @@ class SubnetRouteTableAssociation(resource.Resource):
     def find_existing(self) -> None:
         """Moving again does no harm."""
 
+    def object_key(self) -> object:
+        return self.properties[self.SUBNET_ID], self.properties[self.ROUTE_TABLE_ID]
+
     def handle_delete(self) -> None:
+        if self.is_taken_over():
+            return
         with self.client_plugin().ignore_not_found:
             self._leave(self.properties[self.ROUTE_TABLE_ID])
             default = self._default_router()
