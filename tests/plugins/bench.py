@@ -149,9 +149,10 @@ class Bench:
         found.bind(self.record, self.memory)
         return found
 
-    def run(self, action: str, *arguments: Any) -> resource.Resource:
+    def run(self, action: str, *arguments: Any, observed: Any = None) -> resource.Resource:
         """The handler, then the check until it is true; a second of the world's time passes in between."""
         acting = self.fresh(action)
+        acting.observed = observed
         handler = acting.handler(action)
         if handler is not None:
             token = handler(*arguments)
@@ -183,7 +184,7 @@ class Bench:
         if not old.needs_update(comparison):
             return None
         template_diff, property_diff = old.changes(comparison)
-        updated = self.run('UPDATE', after, template_diff, property_diff)
+        updated = self.run('UPDATE', after, template_diff, property_diff, observed=old.observed)
         updated.apply_definition(after)
         self.definition = after
         self.fresh('UPDATE', 'COMPLETE')

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from heatlite.engine.clients import caching
-
 FIRST, SECOND = '1' * 32, '2' * 32
 
 
-def forget_look_ups():
-    for part in vars(caching).values():
-        if hasattr(part, 'invalidate'):
-            part.invalidate()
+@pytest.fixture
+def bench(bench):
+    """One whose resources look each name up again, as those of another action do."""
+    def make(*arguments):
+        made = bench(*arguments)
+        run = made.run
+
+        def run_in_another_action(*arguments, **options):
+            made.stack.context.__dict__.pop('_cached_answers', None)
+            return run(*arguments, **options)
+
+        made.run = run_in_another_action
+        return made
+    return make
 
 
 @pytest.fixture
@@ -22,9 +30,7 @@ def named(cloud):
         found = [{'id': each, 'name': 'mine'} for each in ids]
         cloud.answers[f'GET {path}'] = lambda: (200, {plural: found})
         cloud.answers[f'GET {path}/mine'] = (404, {})
-        forget_look_ups()
-    yield name
-    forget_look_ups()
+    return name
 
 
 # type, properties, collection of what is given by name, what a delete sends
@@ -73,6 +79,42 @@ def test_an_update_takes_away_what_was_given(cloud, bench, named):
     del cloud.requests[:]
     here.run('DELETE')
     assert [str(each) for each in cloud.requests if each.method != 'GET'] == [f'DELETE {roles}known-role']
+
+
+def changes(cloud):
+    return [str(each) for each in cloud.requests if each.method != 'GET']
+
+
+def roles_of(user, *roles):
+    return {'user': user, 'roles': [{'role': role, 'project': 'known-project'} for role in roles]}
+
+
+def test_another_change_after_another_got_the_name(cloud, bench, named):
+    """The roles move to the user that has the name now, with those that did not change."""
+    named('/users', 'users', FIRST)
+    here = bench('OS::Keystone::UserRoleAssignment', roles_of('mine', 'known-a'))
+    here.create()
+    named('/users', 'users', SECOND)
+    del cloud.requests[:]
+    here.update(roles_of('mine', 'known-a', 'known-b'))
+    assert changes(cloud) == [f'DELETE /projects/known-project/users/{FIRST}/roles/known-a',
+                              f'PUT /projects/known-project/users/{SECOND}/roles/known-a',
+                              f'PUT /projects/known-project/users/{SECOND}/roles/known-b']
+    del cloud.requests[:]
+    here.run('DELETE')
+    assert changes(cloud) == [f'DELETE /projects/known-project/users/{SECOND}/roles/known-{role}' for role in 'ab']
+
+
+def test_an_id_that_becomes_its_name(cloud, bench, named):
+    named('/users', 'users', f'known-{FIRST}')
+    here = bench('OS::Keystone::UserRoleAssignment', roles_of(f'known-{FIRST}', 'known-a'))
+    here.create()
+    del cloud.requests[:]
+    assert here.update(roles_of('mine', 'known-a')) == {}
+    assert changes(cloud) == []
+    named('/users', 'users', SECOND)
+    here.run('DELETE')
+    assert changes(cloud) == [f'DELETE /projects/known-project/users/known-{FIRST}/roles/known-a']
 
 
 def test_nothing_is_stored_of_what_was_given_by_id(cloud, bench):

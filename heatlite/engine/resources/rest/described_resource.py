@@ -143,12 +143,18 @@ class DescribedResource(resource.Resource):
         self.resource_id_set(physical_id)
 
     def _store_named(self, properties: Properties) -> None:
-        """Store what `properties` have by name, once they are applied."""
-        named = self._by_name(properties)
-        if named:
-            self.data_set(PARENTS, json.dumps(named))
-        elif PARENTS in self._data:
-            self.data_delete(PARENTS)
+        """Store what `properties` have by name, once they are applied. What the object is a part of stays."""
+        stored = self._named()
+        self._store(PARENTS, {**self._by_name(properties),
+                              **{name: stored[name] for name in self._parents if name in stored}})
+
+    def _store(self, key: str, values: Mapping[str, object]) -> None:
+        """Store values as resource data, unless they are stored already; without values there is none."""
+        text = json.dumps(values)
+        if not values and key in self._data:
+            self.data_delete(key)
+        elif values and self._data.get(key) != text:
+            self.data_set(key, text)
 
     def _by_name(self, properties: Properties) -> dict[str, object]:
         """Return the properties, with ids, that have names and say what the object is a part of, or are used to delete
@@ -271,18 +277,20 @@ class DescribedResource(resource.Resource):
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: Mapping[str, object]) -> UpdateCalls | None:
         what = self.description
-        if not prop_diff and not self.is_uncertain:
-            return None
-        self._forget_progress()             # of whatever was interrupted before
         wanted = json_snippet.properties(self._schemata(), self.context)
         self.translate_properties(wanted)
+        changed = {**prop_diff, **self._led_elsewhere(wanted)}
+        if not changed and not self.is_uncertain:
+            self._store_named(wanted)       # the same ids may be given by name now
+            return None
+        self._forget_progress()             # of whatever was interrupted before
         before = self.before()
-        scope = self.scope(wanted, old=before, changed=prop_diff)
-        calls = plans.update(what, scope, prop_diff, self) if prop_diff else []
+        scope = self.scope(wanted, old=before, changed=changed)
+        calls = plans.update(what, scope, changed, self) if changed else []
         if self.is_uncertain and what.create is not None:
             with self._having(wanted):
                 calls.append(plans.create(what, scope, self))
-        calls += plans.follow(what, scope, wanted, before, self.read, set(prop_diff), self.is_uncertain)
+        calls += plans.follow(what, scope, wanted, before, self.read, set(changed), self.is_uncertain)
         waits_for_others = bool(what.retry.get('update'))
         for call in () if waits_for_others else calls:
             self.send(call)
@@ -291,6 +299,12 @@ class DescribedResource(resource.Resource):
             with self._having(wanted):
                 self._set_id(str(self._id_of({})))
         return {'calls': [call.stored() for call in calls] if waits_for_others else []}
+
+    def _led_elsewhere(self, wanted: Properties) -> dict[str, object]:
+        """Return the wanted values of properties whose names led to other objects when they were applied."""
+        parents = self._parents
+        return {name: wanted[name] for name, applied in self._named().items()
+                if name not in parents and without_nulls(wanted[name]) != without_nulls(applied)}
 
     def _set_id(self, physical_id: str) -> None:
         if physical_id != self.resource_id:
