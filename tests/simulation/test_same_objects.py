@@ -199,6 +199,58 @@ def test_another_internet_gateway_of_a_vpc(cloud):
         assert gateways(it) == before
 
 
+def of_user(*names, user='user'):
+    return {**PEOPLE, 'other': ('OS::Keystone::User', {}), 'it': ('OS::Keystone::UserRoleAssignment', {
+        'user': reference(user), 'roles': [{'role': name, 'project': reference('project')} for name in names]})}
+
+
+def roles_of(it, user):
+    path = f'/projects/{it.physical_id("project")}/users/{it.physical_id(user)}/roles'
+    return sorted(role['name'] for role in answer(it, 'keystone', path).json()['roles'])
+
+
+@pytest.mark.parametrize('wanted, refused', [
+    (of_user('member', 'reader', 'admin'), 2), (of_user('member', 'reader', user='other'), 2)],
+    ids=['more roles', 'another user'])
+def test_a_rollback_takes_away_the_roles_that_a_failed_update_has_added(cloud, wanted, refused):
+    with stack(cloud, engines=1) as it:
+        it.create(of_user('member'))
+        it.fault(kind='error', service='identity', method='PUT', path='*/roles/*', status=403, nth=refused, count=1)
+        it.cluster.update(it.id, template(wanted), disable_rollback=False)
+        done(it.cluster, it.id, 'ROLLBACK')
+        assert (roles_of(it, 'user'), roles_of(it, 'other')) == (['member'], [])
+
+
+def test_a_delete_takes_away_the_roles_that_a_failed_update_has_added(cloud):
+    with stack(cloud, engines=1) as it:
+        it.create(of_user('member'))
+        it.fault(kind='error', service='identity', method='PUT', path='*/roles/*', status=403, nth=2, count=1)
+        it.cluster.update(it.id, template(of_user('member', 'reader', 'admin')))
+        assert it.cluster.settle(it.id).status == 'FAILED'
+        assert roles_of(it, 'user') == ['member', 'reader']
+        it.cluster.update(it.id, template({name: part for name, part in of_user().items() if name != 'it'}))
+        done(it.cluster, it.id, 'UPDATE')
+        assert roles_of(it, 'user') == []
+
+
+def test_a_route_of_another_is_refused_again(cloud):
+    other = {'destination': '10.78.0.0/24', 'nexthop': '10.9.0.9'}
+
+    def wanted(*given):
+        return {**NET, 'it': ('OS::Neutron::ExtraRouteSet', {'router': reference('router'), 'routes': list(given)})}
+
+    with stack(cloud, engines=1) as it:
+        it.create(wanted(ROUTE))
+        it.request('neutron', 'PUT', f'/routers/{it.physical_id("router")}/add_extraroutes',
+                   {'router': {'routes': [other]}})
+        for _attempt in range(2):
+            it.cluster.update(it.id, template(wanted(ROUTE, other)))
+            assert it.cluster.settle(it.id).status == 'FAILED'
+        it.cluster.update(it.id, template(NET))
+        done(it.cluster, it.id, 'UPDATE')
+        assert [route['destination'] for route in routes(it)] == [other['destination']]
+
+
 def test_a_quota_after_an_update_that_was_refused(cloud):
     def wanted(it, cores):
         return template({'it': ('OS::Nova::Quota', {'project': it.cloud.project_id, 'cores': cores})})

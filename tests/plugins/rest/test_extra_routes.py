@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from keystoneauth1.exceptions.http import Forbidden
 
 from heatlite.common import exception
 
@@ -39,9 +40,54 @@ def test_an_update_refuses_a_route_that_is_there(cloud, bench, router):
     assert cloud.body('PUT /routers/known-router/add_extraroutes') == {'router': {'routes': [MORE]}}
 
 
+def sent(cloud):
+    """What was added, and what was removed, since the last call."""
+    found = [(each.path.rpartition('/')[2], each.body['router']['routes']) for each in cloud.requests
+             if each.method == 'PUT']
+    del cloud.requests[:]
+    return found
+
+
+def test_an_update_that_is_repeated_refuses_it_again(cloud, bench, router):
+    here = bench('OS::Neutron::ExtraRouteSet', given(OWN))
+    here.create()
+    router['routes'] = [FOREIGN, OWN]
+    sent(cloud)
+    for _attempt in range(2):
+        with pytest.raises(exception.PhysicalResourceExists):
+            here.update(given(OWN, FOREIGN))
+        here.fresh('UPDATE', 'FAILED')
+        assert sent(cloud) == []
+    here.run('DELETE')
+    assert sent(cloud) == [('remove_extraroutes', [OWN])]
+
+
 def test_one_that_failed_may_have_its_own_routes_there(cloud, bench, router):
     here = bench('OS::Neutron::ExtraRouteSet', given(OWN))
     here.create()
     router['routes'] = [FOREIGN, OWN]
+    path = 'PUT /routers/known-router/add_extraroutes'
+    cloud.answers[path] = (403, {})
+    with pytest.raises(Forbidden):
+        here.update(given(OWN, MORE))
     here.fresh('UPDATE', 'FAILED')
-    assert here.update(given(OWN)) == {}
+    router['routes'] = [FOREIGN, OWN, MORE]         # it was done before the answer
+    del cloud.answers[path]
+    sent(cloud)
+    here.update(given(OWN, MORE))
+    assert sent(cloud) == [('add_extraroutes', [OWN, MORE])]
+
+
+def test_what_a_failed_update_has_added_is_removed(cloud, bench, router):
+    here = bench('OS::Neutron::ExtraRouteSet', given(OWN))
+    here.create()
+    router['routes'] = [OWN]
+    path = 'PUT /routers/known-router/add_extraroutes'
+    cloud.answers[path] = (403, {})
+    with pytest.raises(Forbidden):
+        here.update(given(OWN, MORE))
+    here.fresh('UPDATE', 'FAILED')
+    del cloud.answers[path]
+    sent(cloud)
+    here.run('DELETE')
+    assert sent(cloud) == [('remove_extraroutes', [OWN]), ('remove_extraroutes', [MORE])]

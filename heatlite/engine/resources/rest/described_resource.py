@@ -30,6 +30,7 @@ from heatlite.engine.resources.rest import edges, existing_objects, hooks, names
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.description import TypeDescription
+from heatlite.engine.resources.rest.subresources import items
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
 from heatlite.engine.resources.rest.words import AttributeWords, Kept
 from heatlite.engine.resources.unknown_values import entries
@@ -38,6 +39,7 @@ from heatlite.language.translation import TranslationRule
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PARENTS = 'rest_parents'                    # resource data: property -> its value with ids, if it has names, as JSON
+BEGUN = 'rest_begun'                        # resource data: what updates began to add, see `_note_begun`, as JSON
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
 
 
@@ -148,7 +150,7 @@ class DescribedResource(resource.Resource):
         self._store(PARENTS, {**self._by_name(properties),
                               **{name: stored[name] for name in self._parents if name in stored}})
 
-    def _store(self, key: str, values: Mapping[str, object]) -> None:
+    def _store(self, key: str, values: Mapping[str, object] | list[dict[str, object]]) -> None:
         """Store values as resource data, unless they are stored already; without values there is none."""
         text = json.dumps(values)
         if not values and key in self._data:
@@ -290,10 +292,13 @@ class DescribedResource(resource.Resource):
         if self.is_uncertain and what.create is not None:
             with self._having(wanted):
                 calls.append(plans.create(what, scope, self))
+        calls += self._dropped(wanted)
         calls += plans.follow(what, scope, wanted, before, self.read, set(changed), self.is_uncertain)
+        self._note_begun(wanted, before)
         waits_for_others = bool(what.retry.get('update'))
         for call in () if waits_for_others else calls:
             self.send(call)
+        self._store(BEGUN, [])
         self._store_named(wanted)
         if what.repaired_in_place and not any(own in what.id for own in MADE_UP):
             with self._having(wanted):
@@ -305,6 +310,28 @@ class DescribedResource(resource.Resource):
         parents = self._parents
         return {name: wanted[name] for name, applied in self._named().items()
                 if name not in parents and without_nulls(wanted[name]) != without_nulls(applied)}
+
+    def _note_begun(self, wanted: Properties, before: Values) -> None:
+        """Store, before any call, the properties whose items this update begins to add. If it fails, some were added,
+        which nothing else says: the next update and the delete take them away."""
+        added = plans.added(self.description, wanted, before) if self.description.repaired_in_place else {}
+        begun = self._begun()
+        if added and added not in begun:
+            self._store(BEGUN, [*begun, added])
+            self.resource_id_set(self.resource_id)              # durable with it
+
+    def _begun(self) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = json.loads(self._data.get(BEGUN, '[]'))
+        return found
+
+    def begun_items(self, name: str) -> list[object]:
+        """The items of a property that updates which failed may have added."""
+        return [item for begun in self._begun() for item in items(begun.get(name))]
+
+    def _dropped(self, properties: Values) -> list[DescribedCall]:
+        """Calls that take away what updates which failed have added, but for what these properties have."""
+        return [call for begun in self._begun() for call in plans.dropped(
+            self.description, self.scope(properties, old=Applied(begun, properties)), begun)]
 
     def _set_id(self, physical_id: str) -> None:
         if physical_id != self.resource_id:
@@ -418,7 +445,7 @@ class DescribedResource(resource.Resource):
         what = self.description
         scope = self.scope(self.last_known())
         with self._gone_is_fine():
-            calls = plans.before_delete(what, scope, self.read)
+            calls = plans.before_delete(what, scope, self.read) + self._dropped(scope.properties)
             for call in calls:
                 with self._gone_is_fine():
                     self.send(call)

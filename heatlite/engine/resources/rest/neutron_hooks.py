@@ -5,14 +5,14 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.openstack.neutron import neutron, security_rules
-from heatlite.engine.resources.rest import edges
+from heatlite.engine.resources.rest import edges, subresources
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.unknown_values import entries
@@ -228,13 +228,14 @@ def refuse_present_routes(resource: DescribedResource, call: None) -> None:
 def refuse_more_present_routes(resource: DescribedResource, calls: list[DescribedCall],
                                changed: Values) -> list[DescribedCall]:
     before = resource.before()
-    more = [route for route in changed.get('routes') or () if route not in (before['routes'] or ())]
-    if more and not resource.is_uncertain:      # else an interrupted update may have added them
+    own = subresources.items(before['routes']) + resource.begun_items('routes')
+    more = subresources.without(subresources.items(changed.get('routes')), own)
+    if more:
         _refuse_present(resource, before, more)
     return calls
 
 
-def _refuse_present(resource: DescribedResource, given: Values, routes: Iterable[Values]) -> None:
+def _refuse_present(resource: DescribedResource, given: Values, routes: Iterable[Any]) -> None:
     there = resource.read(DescribedCall('GET', f'/routers/{quote(given["router"], safe="")}',
                                         answer='router.routes')) or []
     for route in routes:
@@ -244,7 +245,8 @@ def _refuse_present(resource: DescribedResource, given: Values, routes: Iterable
 
 def _routes(resource: DescribedResource) -> tuple[list[object], dict[str, object]]:
     given = resource.last_known()
-    found = resource.read(DescribedCall('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []
+    found = resource.read(DescribedCall('GET', f'/routers/{quote(given["router_id"], safe="")}',
+                                        answer='router.routes')) or []
     return found, {'destination': given['destination'], 'nexthop': given['nexthop']}
 
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest import hooks
+from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies
 from heatlite.engine.resources.rest.description import TypeDescription
+from heatlite.engine.resources.rest.subresources import items, without
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill
 
 if TYPE_CHECKING:
@@ -142,6 +144,33 @@ def follow(what: TypeDescription, scope: TemplatingScope, wanted: Mapping[str, o
             calls += each.calls(scope, _inner(what, each.property, wanted),
                                 None if before is None else _inner(what, each.property, before), read, anew, again)
     return [versioned(what, call, scope.properties) for call in calls]
+
+
+def added(what: TypeDescription, wanted: Values, before: Values) -> dict[str, object]:
+    """The wanted values of the properties that sub-collections depend on, if an update adds items to one that nothing
+    but the properties tells of."""
+    found: dict[str, object] = {}
+    for each in what.follow:
+        if each.drop and each.live is None and (_is_elsewhere(each.depends, wanted, before) or without(
+                items(_inner(what, each.property, wanted)), items(_inner(what, each.property, before)))):
+            found.update({name: wanted.get(name) for name in (each.property, *each.depends)})
+    return found
+
+
+def dropped(what: TypeDescription, scope: TemplatingScope, begun: Mapping[str, object]) -> list[DescribedCall]:
+    """Calls that take away the items of `begun`, a value of `added`, but for those of `scope.properties` at the same
+    place."""
+    calls: list[DescribedCall] = []
+    wanted = scope.properties
+    for each in what.follow:
+        if each.property in begun:
+            stays = () if _is_elsewhere(each.depends, wanted, begun) else _inner(what, each.property, wanted)
+            calls += each.dropped(scope, stays, _inner(what, each.property, begun))
+    return [versioned(what, call, scope.properties) for call in calls]
+
+
+def _is_elsewhere(names: Iterable[str], some: Mapping[str, object], others: Mapping[str, object]) -> bool:
+    return any(without_nulls(some.get(name)) != without_nulls(others.get(name)) for name in names)
 
 
 def _inner(what: TypeDescription, name: str, properties: Mapping[str, object]) -> object:

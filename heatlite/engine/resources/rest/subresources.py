@@ -60,6 +60,10 @@ class Follow:
             found += self._each(self.add, scope, new if replace or again else without(new, old))
         return found
 
+    def dropped(self, scope: TemplatingScope, wanted: object, before: object) -> list[DescribedCall]:
+        """Calls that take away the items of `before` that are not wanted."""
+        return self._each(self.drop, scope, without(items(before), items(wanted)))
+
     def _whole(self, wanted: object, before: object) -> object:
         """All of it, for one call."""
         value = without_nulls(wanted or ({} if isinstance(before, Mapping) else []))
