@@ -266,3 +266,14 @@ def test_every_word_is_explained():
     explained = page.read_text()
     assert [word for word in sorted(description.WORDS)
             if f'``{word}``' not in explained and f' {word}:' not in explained] == []
+
+
+@pytest.mark.parametrize('words, is_repaired', [
+    ('', True), ('finish: ["POST /lamps/{id}/light"]', False), ('then: ["POST /lamps/{id}/light"]', False),
+    ('wait: {field: status, ready: [on], after: [create]}', False),
+    ('wait: {field: status, ready: [on], after: [update]}', True),
+    ('retry: {create: [409]}', False), ('retry: {update: [409]}', True)])
+def test_an_object_that_is_created_in_turns_is_replaced(load, words, is_repaired):
+    found = load(LAMP.replace('key: lamp', f'key: lamp\n      id: "{{watts}}"\n      existing: again\n      {words}'))
+    assert found.failures == []
+    assert found.types['Acme::Lamp'].repaired_in_place is is_repaired

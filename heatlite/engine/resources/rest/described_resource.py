@@ -150,13 +150,13 @@ class DescribedResource(resource.Resource):
         self._store(PARENTS, {**self._by_name(properties),
                               **{name: stored[name] for name in self._parents if name in stored}})
 
-    def _store(self, key: str, values: Mapping[str, object] | list[dict[str, object]]) -> None:
+    def _store(self, place: str, values: Mapping[str, object] | list[dict[str, object]]) -> None:
         """Store values as resource data, unless they are stored already; without values there is none."""
         text = json.dumps(values)
-        if not values and key in self._data:
-            self.data_delete(key)
-        elif values and self._data.get(key) != text:
-            self.data_set(key, text)
+        if not values and place in self._data:
+            self.data_delete(place)
+        elif values and self._data.get(place) != text:
+            self.data_set(place, text)
 
     def _by_name(self, properties: Properties) -> dict[str, object]:
         """Return the properties, with ids, that have names and say what the object is a part of, or are used to delete
@@ -289,15 +289,19 @@ class DescribedResource(resource.Resource):
         before = self.before()
         scope = self.scope(wanted, old=before, changed=changed)
         calls = plans.update(what, scope, changed, self) if changed else []
+        again = None
         if self.is_uncertain and what.create is not None:
             with self._having(wanted):
-                calls.append(plans.create(what, scope, self))
+                again = plans.create(what, scope, self)
+            calls.append(again)
         calls += self._dropped(wanted)
         calls += plans.follow(what, scope, wanted, before, self.read, set(changed), self.is_uncertain)
         self._note_begun(wanted, before)
         waits_for_others = bool(what.retry.get('update'))
         for call in () if waits_for_others else calls:
-            self.send(call)
+            answer = self.send(call)
+            if call is again:
+                self._keep(names.unwrapped(what, answer))
         self._store(BEGUN, [])
         self._store_named(wanted)
         if what.repaired_in_place and not any(own in what.id for own in MADE_UP):

@@ -151,8 +151,11 @@ class TypeDescription:
 
     @functools.cached_property
     def repaired_in_place(self) -> bool:
-        """Whether creating the object again changes nothing: then one that failed is not replaced."""
-        return self.existing == 'again' and '{' in self.id
+        """Whether creating the object again changes nothing, and is done with one call: then one that failed is not
+        replaced."""
+        takes_turns = (self.then or self.finish or 'create' in self.waits or self.retry.get('create')
+                       or (self.keep and self.retry.get('update')))
+        return self.existing == 'again' and '{' in self.id and not takes_turns
 
 
 # --- reading ---------------------------------------------------------------------------------------------
