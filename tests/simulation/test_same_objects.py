@@ -342,3 +342,26 @@ def test_another_network_of_a_gateway(cloud):
         gateway = it.request('neutron', 'GET', f'/routers/{router}')['router']['external_gateway_info']
         assert gateway['network_id'] == network
         assert it.physical_id('it') == f'{router}:{network}'
+
+
+def test_the_address_after_a_rollback(cloud):
+    """The id is that of the address that is associated."""
+    def wanted(name):
+        return {**SERVER, 'ip': ('AWS::EC2::EIP', {}), 'ip2': ('AWS::EC2::EIP', {}), 'it': (
+            'AWS::EC2::EIPAssociation', {'EIP': reference(name), 'InstanceId': reference('server')})}
+
+    def associated(it):
+        return [found['floating_ip_address'] for found in it.request('neutron', 'GET', '/floatingips')['floatingips']
+                if found['port_id']]
+
+    with stack(cloud, engines=1) as it:
+        it.create(wanted('ip'))
+        before = associated(it)
+        assert before == [it.physical_id('it')]
+        it.fault(kind='error', service='network', method='PUT', path='*/floatingips/*', status=400, count=1, nth=2)
+        it.cluster.update(it.id, template(wanted('ip2')), disable_rollback=False)
+        done(it.cluster, it.id, 'ROLLBACK')
+        assert associated(it) == before == [it.physical_id('it')]
+        it.cluster.update(it.id, template(wanted('ip2')))
+        done(it.cluster, it.id, 'UPDATE')
+        assert associated(it) == [it.physical_id('it')] != before

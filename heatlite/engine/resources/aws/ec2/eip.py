@@ -170,8 +170,8 @@ class ElasticIpAssociation(resource.Resource):
         wanted = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}
         if self.EIP in prop_diff or self.ALLOCATION_ID in prop_diff:
             self._dissociate()
-            self.resource_id_set(wanted[self.EIP] or wanted[self.ALLOCATION_ID])
         self._associate(wanted)
+        self.resource_id_set(wanted[self.EIP] or wanted[self.ALLOCATION_ID])
 
     def handle_delete(self) -> None:
         if self.resource_id is not None:
