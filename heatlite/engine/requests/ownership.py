@@ -105,13 +105,14 @@ class Owners:
         return self.of_request(context, row, definition)
 
     def renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
-                now: datetime) -> Credentials | None:
+                now: datetime, is_dead: bool | None = None) -> Credentials | None:
         """Return new credentials if another user owns the stack, or it may need a trust that it lacks, or Keystone
         refuses the one it has; else None. A nested stack has those of its root.
 
         `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
-        their trust may have been deleted with a stack since."""
-        return self._renewed(context, row, definition, now, self._present(row))
+        their trust may have been deleted with a stack since. `is_dead`: whether Keystone refuses the present trust;
+        None: it is asked if need be."""
+        return self._renewed(context, row, definition, now, self._present(row), is_dead)
 
     def unless_refused(self, ownership: Ownership) -> AbstractContextManager[None]:
         """As `Authority.unless_refused`, for a block that stores `ownership`."""
@@ -125,7 +126,7 @@ class Owners:
             return credentials.get(tx, row.credentials_id)
 
     def _renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition, now: datetime,
-                 stored: Credentials | None) -> Credentials | None:
+                 stored: Credentials | None, is_dead: bool | None = None) -> Credentials | None:
         """As `renewed`. `stored`: the present credentials of the stack."""
         if row.owner_id is not None:
             return None
@@ -135,7 +136,7 @@ class Owners:
             if not context.own_token:
                 return None
             has_trust = (bool(stored.trust_id) and not is_from_backup(row, stored)
-                         and not self._authority.is_dead(stored))
+                         and not (self._authority.is_dead(stored) if is_dead is None else is_dead))
             if has_trust or (stored.password and not context.password):
                 return self._authority.with_token(context, stored) if row.acts_by_token else None
         return self._authority.record(context, definition, now, bool(row.acts_by_token), needs_service=can_act)

@@ -109,8 +109,10 @@ class StackActions:
             self._authority.give_up_unstored(context, made)
 
     def _renewed(self, context: RequestContext, stack_id: str) -> tuple[Credentials | None, Credentials | None]:
-        """Return the credentials of a stack, and those that a delete puts in their place. None where the present ones
-        suffice, or no others can be made: the delete is tried with the old ones."""
+        """Return the credentials of a stack, and those that a delete puts in their place: of the owner, if the stack
+        acts by the token of the request or its trust may have been deleted since a backup; of a user of the project, if
+        Keystone refuses the trust. None where the present ones suffice, or no others can be made: the delete is tried
+        with the old ones, by which it reaches what belongs to the owner alone, as key pairs."""
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
             if not context.own_token or row.owner_id is not None or not row.credentials_id:
@@ -120,31 +122,23 @@ class StackActions:
                 return None, None
             acts_by_token = present.trust_id is not None and (
                 stack_sets.acts_by_token(tx, row.id) if row.acts_by_token is None else row.acts_by_token)
-        if not self._needs_others(context, row, present, acts_by_token):
+        is_own = self._authority.is_of(present, context)
+        needs_others = is_own and (acts_by_token or is_from_backup(row, present))
+        # The objects are in the project of the stack: an administrator of another one could not reach them.
+        is_dead = not needs_others and context.project_id == row.project_id and self._authority.is_dead(present)
+        if not (needs_others or is_dead):
             return None, None
         with self._database.reader() as tx:
             template = templates.get(tx, row.template_id)
         try:
             return present, self._owners.renewed(
                 context, replace(row, acts_by_token=acts_by_token), self._stored_stacks.definition(row, template),
-                self._runtime.now())
+                self._runtime.now(), is_dead or None)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
             return None, None
-
-    def _needs_others(self, context: RequestContext, row: stacks.StoredStack, present: Credentials,
-                      acts_by_token: bool) -> bool:
-        """Whether a delete needs other credentials than the present ones: of a stack that acts by the token of the
-        request; of a restored one, whose trust may have been deleted with the stack since the backup; of another user
-        of the project, who may have left; and of all others if Keystone refuses the trust. So an administrator of
-        another project acts for the owner as long as that is possible."""
-        if self._authority.is_of(present, context):
-            is_needed = acts_by_token or is_from_backup(row, present)
-        else:
-            is_needed = context.project_id == row.project_id and bool(present.trust_id or present.password)
-        return is_needed or self._authority.is_dead(present)
 
     def preview_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, PreviewedStack]:
         """Return the present row, and what a delete would do."""
