@@ -20,8 +20,8 @@ from heatlite.common.exception import shortened
 P = ParamSpec('P')
 T = TypeVar('T')
 
-REFUSALS = frozenset({401, 403})
-WRONG = frozenset({400, 404})           # refusals in the form of Keystone ("Could not find trust"); else of a proxy
+REFUSAL = 401
+OF_KEYSTONE = frozenset({400, 403, 404})    # refusals in the form of Keystone ("Could not find trust"); else of a proxy
 
 
 class LoginRefused(exceptions.AuthorizationFailure):
@@ -41,14 +41,15 @@ class LoginUnanswered(exceptions.AuthorizationFailure):
 
 
 def own_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function that logs in raise LoginRefused and LoginUnanswered in the place of errors with a status."""
+    """Make a function that logs in raise LoginRefused and LoginUnanswered in the place of errors with a status, and of
+    those of the login that looks for the versions of Keystone first: it says of no error what it was."""
     @functools.wraps(function)
     def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except exceptions.HttpError as error:
             raise _error(error) from error
-        except exceptions.InvalidResponse as error:
+        except (exceptions.InvalidResponse, exceptions.DiscoveryFailure) as error:
             raise LoginUnanswered(shortened(str(error))) from error
 
     return wrapper
@@ -64,7 +65,8 @@ def access(session: Session) -> AccessInfo:
 
 def _error(error: exceptions.HttpError) -> LoginRefused | LoginUnanswered:
     said = shortened(str(error))
-    is_refusal = error.http_status in REFUSALS or (error.http_status in WRONG and _is_of_keystone(error.response))
+    is_refusal = error.http_status == REFUSAL or (
+        error.http_status in OF_KEYSTONE and _is_of_keystone(error.response))
     return LoginRefused(said, error.http_status) if is_refusal else LoginUnanswered(said)
 
 

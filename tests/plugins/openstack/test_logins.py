@@ -9,9 +9,10 @@ from collections.abc import Iterator
 import pytest
 import requests
 from keystoneauth1 import exceptions
-from keystoneauth1.identity import v3
+from keystoneauth1.identity import generic, v3
 from requests.adapters import BaseAdapter
 
+from heatlite.common import runtime
 from heatlite.engine.clients import logins, sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.reconcile.service_errors import is_away
@@ -34,12 +35,16 @@ CLIENTS = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', 'heat'
 class Answering(BaseAdapter):
     """Answers each request alike, and counts them."""
 
-    def __init__(self, status: int, content: bytes, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, status: int, content: bytes, headers: dict[str, str] | None = None,
+                 connects: bool = True) -> None:
         super().__init__()
         self.status, self.content, self.headers, self.asked = status, content, headers or {}, []
+        self.connects = connects
 
     def send(self, request, **kwargs):
         self.asked.append((request.method, request.url))
+        if not self.connects:
+            raise requests.ConnectionError('refused')
         made = requests.Response()
         made.status_code, made.request, made.url, made.raw = self.status, request, request.url, io.BytesIO(self.content)
         made.headers.update(self.headers)
@@ -54,32 +59,36 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, 'sleep', lambda seconds: None)
 
 
-def adapter(answers: Answering, **fixed: str) -> http.ServiceAdapter:
-    """`fixed`: an endpoint and a token; else a login at Keystone comes first."""
+@pytest.fixture
+def no_pauses_between_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime.current(), 'sleep', lambda seconds: None, raising=False)
+
+
+def adapter(answers: Answering, url: str = 'http://keystone/v3', **fixed: str) -> http.ServiceAdapter:
+    """`fixed`: an endpoint and a token; else a login at Keystone, `url`, comes first."""
     transport = requests.Session()
     transport.mount('http://', answers)
-    auth = v3.Password(auth_url='http://keystone/v3', username='heat', password='x', user_domain_id='default',
-                       trust_id='t1')
+    kind = v3.Password if url.endswith('/v3') else generic.Password
+    auth = kind(auth_url=url, username='heat', password='x', user_domain_id='default', trust_id='t1')
     if fixed:
         from keystoneauth1 import token_endpoint
         auth = token_endpoint.Token('http://compute', 't')
     return http.ServiceAdapter(sessions.Session(auth=auth, session=transport), service_type='compute')
 
 
-def failure(answers: Answering, **fixed: str) -> Exception:
+def failure(answers: Answering, url: str = 'http://keystone/v3', **fixed: str) -> Exception:
     with pytest.raises(exceptions.ClientException) as raised:
-        adapter(answers, **fixed).delete('/servers/1')
+        adapter(answers, url, **fixed).delete('/servers/1')
     return raised.value
 
 
 @pytest.mark.parametrize('status, content, kind, times', [
     (404, PAGE, logins.LoginUnanswered, 5), (404, OF_KEYSTONE, logins.LoginRefused, 1),
-    (401, PAGE, logins.LoginRefused, 1), (403, PAGE, logins.LoginRefused, 1), (409, PAGE, logins.LoginUnanswered, 5),
+    (401, PAGE, logins.LoginRefused, 1), (403, OF_KEYSTONE, logins.LoginRefused, 1),
+    (403, PAGE, logins.LoginUnanswered, 5), (409, PAGE, logins.LoginUnanswered, 5),
     (413, PAGE, logins.LoginUnanswered, 5), (500, PAGE, logins.LoginUnanswered, 5),
     (503, PAGE, logins.LoginUnanswered, 5), (200, PAGE, logins.LoginUnanswered, 5)])
-def test_the_error_of_a_login_is_no_error_of_a_service(monkeypatch, status, content, kind, times):
-    from heatlite.common import runtime
-    monkeypatch.setattr(runtime.current(), 'sleep', lambda seconds: None, raising=False)
+def test_the_error_of_a_login_is_no_error_of_a_service(no_pauses_between_tries, status, content, kind, times):
     answers = Answering(status, content)
     found = failure(answers)
     assert type(found) is kind
@@ -89,6 +98,17 @@ def test_the_error_of_a_login_is_no_error_of_a_service(monkeypatch, status, cont
     assert is_away(found) is (kind is logins.LoginUnanswered)
     assert type(endpoint.refusal(found)).__name__ == {
         logins.LoginRefused: 'Forbidden', logins.LoginUnanswered: 'HTTPServiceUnavailable'}[kind]
+
+
+@pytest.mark.parametrize('status, connects', [(503, True), (404, True), (403, True), (200, True), (200, False)])
+def test_versions_of_keystone_that_cannot_be_read_are_an_outage(no_pauses_between_tries, status, connects):
+    """The usual login, with an address without a version, asks for the versions first."""
+    answers = Answering(status, PAGE, connects=connects)
+    found = failure(answers, 'http://keystone')
+    assert type(found) is logins.LoginUnanswered
+    assert {method for method, _url in answers.asked} == {'GET'} and len(answers.asked) >= 5
+    assert is_away(found) and not http.reply_was_lost(found)
+    assert type(endpoint.refusal(found)).__name__ == 'HTTPServiceUnavailable'
 
 
 @pytest.mark.parametrize('name', CLIENTS)
