@@ -38,7 +38,6 @@ class SignalResponder(stack_user.StackUser):
     CFN_SIGNAL, TEMP_URL_SIGNAL, HEAT_SIGNAL, NO_SIGNAL, ZAQAR_SIGNAL, TOKEN_SIGNAL, AUTO = (
         'CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL', 'TOKEN_SIGNAL', 'AUTO')
     requires_deferred_auth = True
-    _has_lasting_url = False                # whether a signed URL with a time stays the same, too
 
     def handle_delete(self) -> object:
         self._delete_signals()
@@ -81,10 +80,9 @@ class SignalResponder(stack_user.StackUser):
         """Who has it may signal, by that verb only. None in a cloud without identity.
 
         `never_expire`: without a time. One with a time is refused by Keystone after `[credential] auth_ttl` (15
-        minutes): it is signed anew for each use, and not stored unless `_has_lasting_url`."""
-        is_stored = never_expire or self._has_lasting_url
+        minutes). It is signed once, as in Heat: a resource that reads it is not changed by each update."""
         stored = self.data().get(SIGNED_URL)
-        if stored is not None and is_stored:
+        if stored is not None:
             return stored
         if not self.has_identity:
             return None
@@ -95,8 +93,7 @@ class SignalResponder(stack_user.StackUser):
                 self._create_user()
             self._create_keypair()
         url = self._signed(signal_type, self.data()['access_key'], self.data()['secret_key'], never_expire)
-        if is_stored:
-            self.data_set(SIGNED_URL, url, redact=True)
+        self.data_set(SIGNED_URL, url, redact=True)
         return url
 
     def _signed(self, signal_type: str, access: str, secret: str, never_expire: bool) -> str:

@@ -22,7 +22,6 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
     """Its metadata: {id of the signal: {status, reason, data}}. The same id again takes the place of the former."""
 
     properties_schema: Mapping[str, object] = {}
-    _has_lasting_url = True                 # its users read the address of one handle more than once
     WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ('FAILURE', 'SUCCESS')
     METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('Data', 'Reason', 'Status', 'UniqueId')
 
