@@ -175,7 +175,7 @@ def _replace(rule: TranslationRule, holder: dict[str, object], name: str, values
         raise exception.StackValidationFailed(
             error='Property error', path=at,
             message=_('Cannot define the following properties at the same time: %s') % rule.names())
-    if source is not None and not (there and source in ('', [], {})):
+    if source is not None and (source or not there):
         holder[name] = copy.deepcopy(source)
     if rule.value_name is not None and not rule.custom_value_path:
         holder[rule.value_name] = ERASED

@@ -103,9 +103,13 @@ def test_two_values_contradict_each_other():
         translated(BOTH, {'old': 'a', 'new': 'b'}, moving())
 
 
-def test_a_false_source_counts():
-    schema = {'old': Schema('Boolean'), 'new': Schema('Boolean')}
-    assert translated(schema, {'old': False, 'new': True}, moving())['new'] is False
+@pytest.mark.parametrize('source', [{'value_path': ['old']}, {'value_name': 'old'}])
+@pytest.mark.parametrize('kind, given, found', [
+    ('Boolean', {'old': False}, False), ('Boolean', {'old': False, 'new': True}, True),
+    ('Boolean', {'old': True, 'new': False}, True), ('Integer', {'old': 0, 'new': 5}, 5), ('Integer', {'old': 0}, 0)])
+def test_a_false_source_counts_unless_the_target_has_a_value(kind, given, found, source):
+    schema = {'old': Schema(kind), 'new': Schema(kind)}
+    assert translated(schema, given, moving(**source))['new'] == found
 
 
 def test_the_default_of_a_replaced_property_moves():
