@@ -20,7 +20,7 @@ RESTRICTED_ACTIONS = ('update', 'replace')
 DRIFT_POLICIES = (IGNORE, REPORT, REPAIR, REPLACE) = ('ignore', 'report', 'repair', 'replace')
 EVERY = '*'                     # the pattern of all types
 PATTERN_SIGNS = '*?['
-_NO_TYPES = frozenset({RESOURCES, HOOKS, RESTRICTED, DRIFT, IMPORT})
+_NO_TYPES = frozenset({RESOURCES, HOOKS, RESTRICTED, DRIFT, IMPORT, BASE_URL})
 
 
 @dataclass(frozen=True)

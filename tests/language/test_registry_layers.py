@@ -31,7 +31,7 @@ OWN = st.one_of(st.none(), st.tuples(SAID, TYPE_ENTRIES).map(lambda parts: {**pa
 RESOURCES = st.one_of(st.none(), st.dictionaries(st.sampled_from([*NAMES, '*']), OWN, max_size=3))
 REGISTRIES = st.tuples(TYPE_ENTRIES, st.fixed_dictionaries({}, optional={'resources': RESOURCES})).map(
     lambda parts: {**parts[0], **parts[1]})
-NO_TYPES = {'resources', 'hooks', 'restricted_actions', 'drift', 'import'}
+NO_TYPES = {'resources', 'hooks', 'restricted_actions', 'drift', 'import', 'base_url'}
 
 
 def leaves(entries: Mapping[str, object], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -112,6 +112,8 @@ def test_null_removes_one_entry_or_types_by_prefix_at_its_place():
     assert layered(stored, {'*': None}) == {'resources': stored['resources']}
     assert layered(stored, {'resources': {'db': {'*': None}}})['resources'] == {'db': {'hooks': 'pre-create'}}
     assert layered(stored, {'resources': {'db': None}})['resources'] == {}
+    assert layered({'b': 'x', 'base_url': 'u'}, {'*': None}, {'b*': None}) == {'base_url': 'u'}
+    assert layered({'base_url': 'u'}, {'base_url': None}) == {}
 
 
 def test_an_import_is_replaced():
