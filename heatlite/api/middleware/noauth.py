@@ -23,11 +23,11 @@ class OnlyFromHere:
 
     Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
     that of the service, or another name for this host. `hosts`: names and addresses of the service beside those of the
-    loopback interface; `origins`: other sites whose pages may send requests."""
+    loopback interface; `origins`: other sites whose pages may send requests; `*` is none."""
 
     def __init__(self, app: WSGIApplication, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._app = app
-        self._hosts = LOCAL_NAMES | {each.lower() for each in hosts}
+        self._hosts = LOCAL_NAMES | {_in_header(each) for each in hosts}
         self._origins = frozenset(origins)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -44,6 +44,11 @@ def _name_of(host: str) -> str:
     """Return what a header Host names, without the port."""
     name, _colon, port = host.rpartition(':')
     return (name if name and port.isdigit() else host).lower()
+
+
+def _in_header(name: str) -> str:
+    """Return a name or an address as it is in a header Host: one of IPv6 is in brackets."""
+    return (f'[{name}]' if ':' in name and not name.startswith('[') else name).lower()
 
 
 class NoAuth:
