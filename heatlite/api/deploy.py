@@ -169,10 +169,16 @@ def register_token_options(conf: cfg.ConfigOpts) -> None:
 def check_lists(conf: cfg.ConfigOpts) -> None:
     """Raise Error, naming the option, for an entry that is not an address, network or host."""
     for name in ('template_fetch_allow', 'template_fetch_deny'):
-        try:
-            addresses.Networks(conf[name])
-        except ValueError as error:
-            raise exception.Error(f'{name}: {error}') from None
+        _check_list(name, conf[name])
+    for group in LISTENERS:
+        _check_list(f'[{group}] trusted_proxies', conf[group].trusted_proxies)
+
+
+def _check_list(name: str, entries: list[str]) -> None:
+    try:
+        addresses.Networks(entries)
+    except ValueError as error:
+        raise exception.Error(f'{name}: {error}') from None
 
 
 def guarding(conf: cfg.ConfigOpts) -> list[Layer]:

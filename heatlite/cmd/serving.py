@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heatlite.cmd.workers import WorkerParameters, become, log_file, refused, supervise
-from heatlite.common.invalid_options import InvalidOptions
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -92,11 +91,8 @@ def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, pr
             runtime.spawn(keys.watch, conf, each.database, runtime)
         application = deployment.build(conf, database, BrokerClient(
             conf, transport, engine_lives=EngineLife(database)), others=others)
-    try:
-        server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
-                            tls=parts.tls(options.cert_file, options.key_file), refusal=deployment.refusal)
-    except ValueError as error:
-        raise InvalidOptions(f'trusted_proxies: {error}') from None
+    server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
+                        tls=parts.tls(options.cert_file, options.key_file), refusal=deployment.refusal)
     parts.settle(runtime)
     server.start()
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)

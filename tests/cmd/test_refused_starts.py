@@ -56,7 +56,9 @@ def test_the_broker_is_checked_before_workers_start(program, url, tmp_path):
 @pytest.mark.parametrize('program, part, words', [
     ('engine', {'plan_policies': {'rules_file': '/none'}}, ['/none']),
     *[(program, {'oslo_policy': {'policy_file': __file__}}, [f'{__file__}:', 'is not YAML']) for program in PROGRAMS],
-    ('heat_api', {'heat_api': {'trusted_proxies': 'nowhere/99'}}, ['trusted_proxies']),
+    ('heat_api', {'heat_api': {'trusted_proxies': 'nowhere/99'}}, ['[heat_api] trusted_proxies', 'nowhere/99']),
+    ('heat_api', {'oslo_middleware': {'enable_proxy_headers_parsing': True},
+                  'heat_api_cfn': {'trusted_proxies': 'nowhere/99'}}, ['[heat_api_cfn] trusted_proxies', 'nowhere/99']),
     ('heat_api', {'paste_deploy': {'flavor': 'magic'}}, ['[paste_deploy] flavor magic']),
     ('heat_api', {'heat_api': {'cert_file': __file__}}, [__file__]),
     ('heat_api_cfn', {'DEFAULT': {'template_fetch_deny': 'a/b/c'}}, ['template_fetch_deny']),
