@@ -42,7 +42,6 @@ def limit(service: str) -> threading.BoundedSemaphore:
     return _limits[service]
 
 
-
 def sent_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """Return headers whose values are sent as UTF-8, which services for metadata take and nothing else."""
     return {name: value.encode().decode(AS_BYTES) for name, value in headers.items()}

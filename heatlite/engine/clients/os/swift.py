@@ -139,9 +139,10 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         return bool(TEMP_URL_PATH.match(path)) and all(path.split('/', 4)[1:])
 
     def _key(self) -> str:
-        """Return the account's key for such URLs; made when there is none: by one thread, as a second key would replace
-        the first, with which a URL may be signed by then. What the account has after that counts: another process may
-        have made one meanwhile."""
+        """Return the account's key for such URLs; made when there is none: by one thread of this process, as a second
+        key would replace the first, with which a URL may be signed by then. What the account has after that counts,
+        which another process may have made. If two processes make one at once, a URL may have the key that is replaced:
+        Swift refuses it."""
         client = self.client()
         key = client.head_account().get(KEY_HEADER)
         if key:
