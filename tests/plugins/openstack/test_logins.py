@@ -144,6 +144,13 @@ def test_the_page_of_a_proxy_is_no_answer_of_a_service(content, headers, kind):
     assert is_away(found) is (kind is exceptions.ServiceUnavailable)
 
 
+def test_an_adapter_may_take_pages_for_answers_of_its_service():
+    service = adapter(Answering(404, PAGE), endpoint='fixed')
+    service.takes_pages = True
+    with pytest.raises(exceptions.NotFound):
+        service.delete('/servers/1')
+
+
 @pytest.fixture
 def login_fails(acme: Cloud) -> Iterator[None]:
     yield

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
 from heatlite.common import exception
+from heatlite.engine.resources.rest import service, waits
 from tests.plugins.rest.generic_service import Fault
 
 
@@ -96,3 +98,10 @@ def test_a_trigger_that_has_run_is_no_fault(cloud, bench, given, is_over):
         trigger.run('CHECK')
     with pytest.raises(exception.EntityNotFound):
         observed(trigger, properties)
+
+
+@pytest.mark.parametrize('given, takes_pages', [([404], False), ([404, 'page'], True), (None, False)])
+def test_a_service_may_answer_with_a_page_that_an_object_is_gone(bench, given, takes_pages):
+    here = bench('OS::Neutron::Net').fresh('DELETE')
+    here.description = dataclasses.replace(here.description, gone=waits.gone(given))
+    assert service.adapter_of(here).takes_pages is takes_pages

@@ -102,6 +102,7 @@ def test_a_wait_of_another_form(load, wait, text):
     ('{valus: [gone]}', 'valus: not known; did you mean "values"?'),
     ('{values: gone}', "field is missing; values: a list is wanted, not 'gone'"),
     ('{field: state, busy: other}', "busy: a list is wanted, not 'other'"),
+    ('[404, pag]', 'pag: not known; did you mean "page"?'),
 ])
 def test_a_deletion_that_is_waited_for_in_another_form(load, given, text):
     failure, = load(LAMP.replace('key: lamp', f'gone: {given}')).failures

@@ -54,7 +54,9 @@ def received_header(value: str) -> str:
 
 class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code, and the client library's, if a plug-in has imported it. The client
-    plug-in finds out what they mean."""
+    plug-in finds out what they mean. `takes_pages`: an answer 404 with a page is the service's own, not of a proxy."""
+
+    takes_pages = False
 
     def request(self, url: str, method: str, **kwargs: object) -> Response:
         reads = batched_reads.current()
@@ -91,10 +93,14 @@ class ServiceAdapter(adapter.Adapter):
         try:
             response = super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
         except exceptions.NotFound as error:
-            refuse_page(error.response)
+            self._refuse_page(error.response)
             raise
-        refuse_page(response)
+        self._refuse_page(response)
         return response
+
+    def _refuse_page(self, response: Response | None) -> None:
+        if not self.takes_pages:
+            refuse_page(response)
 
     def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> Response:
         fence.pass_through()

@@ -61,6 +61,7 @@ def adapter_of(resource: DescribedResource, service: str | None = None) -> http.
         if plugin is None:
             raise exception.ClientNotAvailable(client_name=name)
         kept[service] = plugin.adapter()
+        kept[service].takes_pages = service is None and what.gone is not None and what.gone.takes_pages
     found: http.ServiceAdapter = kept[service]
     return found
 

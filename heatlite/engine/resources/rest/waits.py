@@ -12,6 +12,7 @@ from heatlite.engine.resources.rest.templating import pick
 from heatlite.engine.resources.yaml_lines import Written
 
 WAIT_KEYS = frozenset({'field', 'busy', 'ready', 'error', 'reason', 'after'})
+NOT_FOUND, PAGE = 404, 'page'
 GONE_KEYS = frozenset({'field', 'values', 'error', 'reason', 'busy'})
 ACTIONS = ('create', 'update')              # that are waited for
 TEXTS = frozenset({'field', 'reason'})
@@ -65,13 +66,15 @@ def _has(statuses: tuple[str, ...] | str, status: object) -> bool:
 @dataclass(frozen=True)
 class Gone:
     """When something deleted is gone, beyond 404: a field with one of `values`. `error`: it will never be. `busy`: it
-    is being deleted, and the service refuses another request to delete it."""
+    is being deleted, and the service refuses another request to delete it. `takes_pages`: an answer 404 with a page is
+    that of the service, not of a proxy."""
 
     field: str | None = None
     values: tuple[str, ...] = ()
     error: tuple[str, ...] = ()
     reason: str = ''
     busy: tuple[str, ...] = ()
+    takes_pages: bool = False
 
     def is_over(self, found: object) -> bool:
         """`found`: the thing as it still is. Raises ResourceInError."""
@@ -112,11 +115,12 @@ def _wait(written: object) -> DescribedWait:
 
 
 def gone(written: object) -> Gone | None:
-    """None: the answer to the deletion is the end of it. `[404]`, or a map. Raises ValueError."""
+    """None: the answer to the deletion is the end of it. `[404]`, `[404, page]`, or a map. Raises ValueError."""
     if not written:
         return None
     if isinstance(written, list):
-        return Gone()
+        spelling.refuse((each for each in written if each != NOT_FOUND), (PAGE,))
+        return Gone(takes_pages=PAGE in written)
     given = _checked(written, GONE_KEYS, needed=('field',))
     return Gone(given['field'], tuple(given.get('values', ())), tuple(given.get('error', ())),
                 given.get('reason', ''), tuple(given.get('busy', ())))
