@@ -139,9 +139,9 @@ def delete_all(tx: sa.Connection, ids: Sequence[str]) -> None:
     tx.execute(credentials.delete().where(credentials.c.id.in_(ids)))
 
 
-def delete_given_up(tx: sa.Connection, given_up: Iterable[Credentials]) -> None:
+def delete_retired(tx: sa.Connection, retired: Iterable[Credentials]) -> None:
     """Delete credentials whose trusts are deleted, unless others have their ids meanwhile."""
-    for each in given_up:
+    for each in retired:
         is_same = (credentials.c.trust_id.is_(None) if each.trust_id is None
                    else credentials.c.trust_id == each.trust_id)
         tx.execute(credentials.delete().where(credentials.c.id == each.id, is_same))

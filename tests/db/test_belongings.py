@@ -72,7 +72,7 @@ def test_a_tree_has_the_credentials_of_its_root(db):
         assert len(credentials.all_of_tree(tx, 's1', 'c1')) == 1 + credentials.MOST_REPLACED
         credentials.insert(tx, replace(CREDENTIALS, id='c0'))
         assert len(credentials.all_of_tree(tx, 's1', 'c1')) == 2 + credentials.MOST_REPLACED
-        credentials.delete_given_up(tx, [waiting, replace(CREDENTIALS, id='c0', trust_id='newer')])
+        credentials.delete_retired(tx, [waiting, replace(CREDENTIALS, id='c0', trust_id='newer')])
         assert not any(each.id == waiting.id for each in credentials.replaced(tx, 'c1'))
         assert credentials.get(tx, 'c0') is not None
 

@@ -42,7 +42,7 @@ NAMED = re.compile(rf'(?:{"|".join(sorted(ACTING_BY_TOKEN))}|TemplateURL)(?![\w:
 
 
 class Authority:
-    """Makes, compares and gives up credentials of stacks: in threads of requests, and of runners whose action ends."""
+    """Makes, compares and deletes credentials of stacks: in threads of requests, and of runners whose action ends."""
 
     def __init__(self, runtime: Runtime, registry: TypeRegistry) -> None:
         self._runtime = runtime
@@ -121,7 +121,7 @@ class Authority:
             LOG.info('Whether the trust of stack credentials %s is in force is not known: %s', stored.id, error)
             return False
 
-    def give_up(self, stored: Credentials, context: RequestContext | None = None) -> bool:
+    def delete_trust(self, stored: Credentials, context: RequestContext | None = None) -> bool:
         """Delete a trust that is no longer needed. A failure is only logged. `context`: of its user; None: of the trust
         itself.
 
@@ -149,17 +149,17 @@ class Authority:
             yield
         except BaseException as error:
             if _is_refusal(error) or commits.begun() == before:
-                self.give_up_unstored(context, new_credentials)
+                self.delete_unstored(context, new_credentials)
             raise
 
-    def give_up_unstored(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> None:
+    def delete_unstored(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> None:
         """Delete the trusts of credentials that a request has made and not stored. Failures are only logged."""
         with allowance.held():
             for each in new_credentials:
                 if each is not None and each.trust_id is not None and not _is_of_token(each, context):
-                    self.give_up(each, context)
+                    self.delete_trust(each, context)
 
-    def give_up_project(self, project_id: str, context: RequestContext) -> None:
+    def delete_project(self, project_id: str, context: RequestContext) -> None:
         """Delete the project of the users inside the stack, with the users. A failure is only logged."""
         try:
             clients.of(context).client('keystone').delete_stack_domain_project(project_id)

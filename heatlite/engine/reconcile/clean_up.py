@@ -52,9 +52,9 @@ class CleanUp:
                 return text.snapshot_left(left)
             self._database.retry_until_available(lambda tx: snapshots.delete_all(tx, leased.id))
         if project_id is not None:
-            self._authority.give_up_project(project_id, leased.context)
+            self._authority.delete_project(project_id, leased.context)
         for authority in authorities:               # last: the deletions above may have used it
-            self._authority.give_up(authority, leased.context if authority.id == present_id else None)
+            self._authority.delete_trust(authority, leased.context if authority.id == present_id else None)
         if authorities:                             # after their trusts: an engine that ends here leaves none behind
             self._database.retry_until_available(
                 lambda tx: credentials.delete_all(tx, [authority.id for authority in authorities]))
@@ -76,7 +76,7 @@ class CleanUp:
             return self._former_owners.find(tx, leased.row)
 
         try:
-            self._former_owners.give_up(self._database.retry(tidy))
+            self._former_owners.delete_trusts(self._database.retry(tidy))
         except exception.DatabaseUnavailable as error:
             LOG.info('What stack %s no longer needs was not deleted: %s', leased.id, error)
 

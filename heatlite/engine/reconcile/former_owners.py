@@ -30,9 +30,9 @@ class FormerOwners:
         present = credentials.get(tx, row.credentials_id)
         return [] if present is None or stack_trees.is_busy(tx, row.root_id, present.created_at) else found
 
-    def give_up(self, stored_credentials: Sequence[credentials.Credentials]) -> None:
+    def delete_trusts(self, stored_credentials: Sequence[credentials.Credentials]) -> None:
         """Delete the trusts of credentials that `find` has returned, then the credentials. Those whose trusts cannot be
         deleted now wait for the next time. Raises DatabaseUnavailable."""
-        given_up = [each for each in stored_credentials if self._authority.give_up(each)]
-        if given_up:
-            self._database.retry(lambda tx: credentials.delete_given_up(tx, given_up))
+        retired = [each for each in stored_credentials if self._authority.delete_trust(each)]
+        if retired:
+            self._database.retry(lambda tx: credentials.delete_retired(tx, retired))

@@ -71,7 +71,7 @@ class Orphans:
         with self._authority.unless_refused(context, [made]):
             yield store
         if not is_stored:
-            self._authority.give_up_unstored(context, [made])
+            self._authority.delete_unstored(context, [made])
 
 
 def _outermost_orphan(tx: Connection, row: stacks.StoredStack) -> stacks.StoredStack | None:

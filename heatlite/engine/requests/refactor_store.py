@@ -86,7 +86,7 @@ class RefactorStore:
         try:
             with self._database.reader() as tx:
                 found = self._former_owners.find(tx, row)
-            self._former_owners.give_up(found)
+            self._former_owners.delete_trusts(found)
         except exception.DatabaseUnavailable as error:
             LOG.info('Credentials that a refactor of stack %s has replaced were not deleted: %s', row.id, error)
 

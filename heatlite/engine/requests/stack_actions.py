@@ -106,7 +106,7 @@ class StackActions:
         with self._authority.unless_refused(context, made):
             yield store
         if not is_stored:
-            self._authority.give_up_unstored(context, made)
+            self._authority.delete_unstored(context, made)
 
     def _renewed(self, context: RequestContext, stack_id: str) -> tuple[Credentials | None, Credentials | None]:
         """Return the credentials of a stack, and those that a delete puts in their place: of the owner, if the stack
