@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from heatlite.db import bulk, codec, presence, shards, texts
 from heatlite.db.listing import after
 from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
-from heatlite.planning.alarms import SUSPENDED, AlarmRule, Metric
+from heatlite.monitoring.alarms import SUSPENDED, AlarmRule, Metric
 
 CONFIGURATION, STATE, ACTION = KINDS = ('ConfigurationUpdate', 'StateUpdate', 'Action')
 NEVER: Final = 1e15                         # `due_at` of an alarm that is not evaluated
@@ -33,7 +33,7 @@ class Alarm:
     resource_name: str | None
     rule: AlarmRule
     actions_enabled: bool
-    state: str                              # planning.alarms.STATES
+    state: str                              # monitoring.alarms.STATES
     reason: str
     reason_data: Mapping[str, object] | None
     state_at: datetime

@@ -20,7 +20,7 @@ from heatlite.common.runtime import EPOCH
 from heatlite.db import bulk, codec, shards, texts
 from heatlite.db.errors import Contention
 from heatlite.db.tables import metric, metric_period
-from heatlite.planning.alarms import Datapoint, Metric, Statistics
+from heatlite.monitoring.alarms import Datapoint, Metric, Statistics
 
 FINE, COARSE, *_LONGER = LENGTHS = (10, 60, 300, 3600)      # seconds of the periods that are stored
 ROW: Final = ('metric_id', 'length', 'start', 'unit', 'samples', 'total', 'smallest', 'largest')

@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.db.alarms import Alarm
 from heatlite.engine import clients
 from heatlite.engine.resource_plugins import Plugins
-from heatlite.planning.alarms import AlarmRule
+from heatlite.monitoring.alarms import AlarmRule
 from heatlite.rpc.software import ShownConfig, ShownDeployment
 
 if TYPE_CHECKING:

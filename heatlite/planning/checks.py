@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from heatlite.common.limits import UNLIMITED
 from heatlite.common.wording import first_few
-from heatlite.planning.consumption import FACTS, Flavors, Meter, Totals, consumed
+from heatlite.planning.costs.consumption import FACTS, Flavors, Meter, Totals, consumed
 from heatlite.planning.findings import FindingLevel, PlanFinding, of_change
 from heatlite.planning.plan import MOST_NAMED, Plan, PlanAction, PlannedChange
 

@@ -557,7 +557,9 @@ class PutMetricData(Message):
 
 @dataclass(frozen=True)
 class PutAlarm(Message):
-    """Creates an alarm, or changes its rule. `rule`: planning.alarms.Rule.to_json. `actions_enabled` None: as it is."""
+    """Creates an alarm, or changes its rule. `rule`: `Rule.to_json` of `monitoring.alarms`.
+
+    `actions_enabled` None: as it is."""
 
     name: str
     rule: Mapping[str, object]
@@ -573,7 +575,9 @@ class DeleteAlarms(Message):
 
 @dataclass(frozen=True)
 class SetAlarmState(Message):
-    """Sets the state until the next evaluation. `state`: planning.alarms.STATES but SUSPENDED; `reason_data`: JSON."""
+    """Sets the state until the next evaluation. `state`: of `monitoring.alarms.STATES`, not SUSPENDED.
+
+    `reason_data`: JSON."""
 
     name: str
     state: str

@@ -1,4 +1,4 @@
-"""The language and planning are pure: they import nothing with a clock, randomness, threads, input or output.
+"""The language, planning and monitoring are pure: they import nothing with a clock, randomness, threads, or files.
 
 What they may import is listed, so that any other module is refused.
 """
@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture import source
 
-PACKAGES = ('language', 'planning')
+PACKAGES = ('language', 'monitoring', 'planning')
 ALLOWED = {
     '__future__', 'bisect', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal',
     'difflib', 'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'types',

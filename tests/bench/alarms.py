@@ -33,7 +33,7 @@ from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
 from heatlite.db.tables import alarm
 from heatlite.engine.service import EngineService
-from heatlite.planning.alarms import AlarmRule, Metric
+from heatlite.monitoring.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
 from heatlite.rpc.client import InProcessClient
 from heatlite.testing.cluster import options

@@ -13,7 +13,7 @@ from heatlite.db.leases import Lease
 from heatlite.db.server_connections import CERTIFIES
 from heatlite.db.tables import SEALED, alarm_webhook, lease
 from heatlite.db.tables import alarm as table
-from heatlite.planning.alarms import AlarmRule, Datapoint, Metric
+from heatlite.monitoring.alarms import AlarmRule, Datapoint, Metric
 from tests.db.rows import NOW, Clock, engine, later, leased, stack
 
 CPU = Metric('system/linux', 'CPU', (('host', 'a'),))

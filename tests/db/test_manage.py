@@ -11,7 +11,7 @@ from heatlite.common import crypt, runtime
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import alarms, changes, engines, leases, metrics, stacks, sync, templates
 from heatlite.db.alarms import HistoryEntry
-from heatlite.planning.alarms import Datapoint, Metric
+from heatlite.monitoring.alarms import Datapoint, Metric
 from heatlite.planning.states import Datum
 from tests.db.rows import NOW, change, delete_soft, engine, leased, stack, state
 

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.db import metrics, shards
 from heatlite.db.tables import lease, metric, metric_period
-from heatlite.planning.alarms import Datapoint, Metric, Statistics
+from heatlite.monitoring.alarms import Datapoint, Metric, Statistics
 from tests.db.rows import Clock
 
 NOW = Clock.START

@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.db import alarms, metrics, resource_lists, resources, shards, signals, stacks
 from heatlite.db.resource_lists import ResourceCount
-from heatlite.planning.alarms import Metric
+from heatlite.monitoring.alarms import Metric
 from tests.db.rows import NOW, Clock, later, leased, stack, state
 from tests.db.test_alarms import RULE, alarm
 

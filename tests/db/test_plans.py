@@ -25,7 +25,7 @@ from heatlite.db import (
     upkeep,
 )
 from heatlite.db.tables import metadata
-from heatlite.planning.alarms import Datapoint, Metric
+from heatlite.monitoring.alarms import Datapoint, Metric
 from heatlite.planning.states import Action
 from tests.db.rows import NOW, Wanted, engine, event, later, leased, nested, stack, state
 from tests.db.test_alarms import alarm, entry, webhook

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.language.unknown import UNKNOWN
-from heatlite.planning import checks, consumption, findings, prices
+from heatlite.planning import checks, findings
 from heatlite.planning.checks import Hold, Image, Limit
-from heatlite.planning.consumption import Flavor, Meter, consumed, measured
+from heatlite.planning.costs import consumption, prices
+from heatlite.planning.costs.consumption import Flavor, Meter, consumed, measured
 from heatlite.planning.findings import FindingLevel, PlanFinding
 from heatlite.planning.plan import Cause, Plan, PlanAction, PlannedChange, ValueChange
 

@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.db import alarms, metrics, signals
 from heatlite.engine.alarms import matching, own_metrics
-from heatlite.planning.alarms import Metric
+from heatlite.monitoring.alarms import Metric
 from heatlite.rpc import messages
 from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, wait
 

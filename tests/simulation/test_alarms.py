@@ -12,7 +12,7 @@ from heatlite.common import exception, limits, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.db import alarms, metrics, resource_lists, shards
 from heatlite.engine.alarms import evaluation, shard_runner, webhooks
-from heatlite.planning.alarms import AlarmRule, Metric
+from heatlite.monitoring.alarms import AlarmRule, Metric
 from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
 from heatlite.testing.runtime import EPOCH_SECONDS

@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.engine.types import registry
-from heatlite.planning.consumption import FACTS
+from heatlite.planning.costs.consumption import FACTS
 from tests.simulation.cluster import done
 from tests.simulation.openstack import stack
 

@@ -14,7 +14,7 @@ from heatlite.common import config, crypt, exception
 from heatlite.common.crypt import Keyring
 from heatlite.db import resource_data, resources, sealing, stack_trees, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
-from heatlite.planning.alarms import AlarmRule, Metric
+from heatlite.monitoring.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
 from heatlite.testing.cluster import Cluster
 from tests.db.rows import HEAVY

@@ -18,7 +18,7 @@ from heatlite.db import alarms, metrics
 from heatlite.db.alarms import Alarm
 from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
-from heatlite.planning.alarms import AlarmRule, Datapoint, Metric
+from heatlite.monitoring.alarms import AlarmRule, Datapoint, Metric
 from tests.system import clocks, databases
 from tests.system.cluster import Cluster
 from tests.system.processes import ask, eventually, finished

@@ -28,7 +28,8 @@ from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, loading, nesting, plan_references, step_context
 from heatlite.engine.resources.rest.calls import DescribedCall
-from heatlite.planning import alarms, drift, plan, protection, replacement, revisions, ruling, states, waiting
+from heatlite.monitoring import alarms
+from heatlite.planning import drift, plan, protection, replacement, revisions, ruling, states, waiting
 from heatlite.rpc import messages
 from heatlite.rpc.server import MESSAGES
 from tests.upgrade import data_keys

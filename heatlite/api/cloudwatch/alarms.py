@@ -18,9 +18,9 @@ from heatlite.api.cloudwatch.shapes import InvalidCombination, InvalidParameter
 from heatlite.common.i18n import _
 from heatlite.db import alarms
 from heatlite.db.alarms import Alarm, HistoryEntry
-from heatlite.planning import alarm_actions
-from heatlite.planning.alarms import ALARM, LONGEST_RANGE, NODATA, NORMAL, SUSPENDED, AlarmRule
-from heatlite.planning.alarms import SHORT_PERIODS as SHORT
+from heatlite.monitoring import alarm_actions
+from heatlite.monitoring.alarms import ALARM, LONGEST_RANGE, NODATA, NORMAL, SUSPENDED, AlarmRule
+from heatlite.monitoring.alarms import SHORT_PERIODS as SHORT
 from heatlite.rpc import messages
 
 ShownAction = Callable[[str], str]      # what a caller sees of an action

@@ -11,7 +11,7 @@ from heatlite.api.cloudwatch.inputs import Dimension, MetricDatum, PutMetricData
 from heatlite.api.cloudwatch.shapes import LARGEST, InvalidCombination, InvalidParameter, MissingParameter
 from heatlite.common.i18n import _
 from heatlite.db import alarms
-from heatlite.planning.alarms import Metric
+from heatlite.monitoring.alarms import Metric
 from heatlite.rpc import messages
 
 OLDEST: Final = 14 * 86_400             # seconds before now

@@ -19,7 +19,7 @@ from heatlite.api.cloudwatch.shapes import (
     required,
 )
 from heatlite.common.i18n import _
-from heatlite.planning.alarms import COMPARISONS, STATISTICS, TREATMENTS, UNITS
+from heatlite.monitoring.alarms import COMPARISONS, STATISTICS, TREATMENTS, UNITS
 
 STATES: Final = ('OK', 'ALARM', 'INSUFFICIENT_DATA')
 KINDS: Final = ('ConfigurationUpdate', 'StateUpdate', 'Action')

@@ -17,7 +17,7 @@ from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.db import metrics
 from heatlite.db.metrics import Period
-from heatlite.planning.alarms import Metric
+from heatlite.monitoring.alarms import Metric
 
 PAGE: Final = 500                       # metrics of one answer
 RECENT: Final = 3 * 3600                # seconds: what PT3H means

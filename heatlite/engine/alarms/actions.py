@@ -13,8 +13,8 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
 from heatlite.db import codec
 from heatlite.db.alarms import Alarm
-from heatlite.planning import alarm_actions
-from heatlite.planning.alarms import ALARM, NODATA, NORMAL, SUSPENDED
+from heatlite.monitoring import alarm_actions
+from heatlite.monitoring.alarms import ALARM, NODATA, NORMAL, SUSPENDED
 
 ARN: Final = 'arn:openstack:heat:'
 _RESOURCE = '/resources/'

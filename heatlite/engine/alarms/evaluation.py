@@ -22,7 +22,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.alarms import transitions
 from heatlite.engine.alarms.transitions import Followed, Transition, WaitingRequests
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.planning.alarms import AlarmRule, AlarmVerdict, Statistics, evaluate, last_period, next_period, repeats
+from heatlite.monitoring.alarms import AlarmRule, AlarmVerdict, Statistics, evaluate, last_period, next_period, repeats
 
 CLOCK_TOLERANCE = 300.0                     # seconds by which the clock may be set back and is waited for
 MADE_UP: Final = 300.0                      # seconds for which periods that no engine evaluated are evaluated later

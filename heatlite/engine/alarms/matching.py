@@ -14,7 +14,7 @@ from heatlite.common import turns
 from heatlite.common.expiring_cache import ExpiringCache
 from heatlite.db import alarms
 from heatlite.db.connection import Database
-from heatlite.planning.alarms import Datapoint, Metric
+from heatlite.monitoring.alarms import Datapoint, Metric
 
 PROJECTS: Final = 1_000                     # whose metrics are remembered
 SECONDS: Final = 10.0                       # the alarms of other engines get no such data before

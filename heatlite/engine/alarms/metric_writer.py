@@ -18,7 +18,7 @@ from heatlite.db import metrics, presence
 from heatlite.db.connection import Database
 from heatlite.db.metrics import MetricPlace
 from heatlite.engine.alarms import evaluation
-from heatlite.planning.alarms import Datapoint, Metric, Statistics
+from heatlite.monitoring.alarms import Datapoint, Metric, Statistics
 
 MOST_AT_ONCE = 1_000                        # datapoints in one transaction
 MOST_WAITING = 50_000                       # datapoints of all requests that wait

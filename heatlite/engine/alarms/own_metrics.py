@@ -19,7 +19,7 @@ from heatlite.db.leases import Lease
 from heatlite.db.metrics import moment
 from heatlite.db.resource_lists import ResourceCount
 from heatlite.engine.alarms import evaluation
-from heatlite.planning.alarms import MINUTE, Datapoint, Metric
+from heatlite.monitoring.alarms import MINUTE, Datapoint, Metric
 
 NAMESPACE: Final = 'Heat/Stack'
 STACK_ID, STACK_NAME, RESOURCE_NAME = 'StackId', 'StackName', 'ResourceName'

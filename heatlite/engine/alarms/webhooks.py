@@ -25,7 +25,7 @@ from heatlite.engine.alarms import evaluation
 from heatlite.engine.alarms.transitions import FAILED, SUCCEEDED, action_entry
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
-from heatlite.planning import alarm_actions
+from heatlite.monitoring import alarm_actions
 
 LOG = log.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.limits import UNLIMITED
 from heatlite.engine.clients.os import generic_client
 from heatlite.planning.checks import Hold, Image, Limit
-from heatlite.planning.consumption import (
+from heatlite.planning.costs.consumption import (
     COMPUTE,
     IMAGE,
     LOAD_BALANCER,
@@ -23,7 +23,7 @@ from heatlite.planning.consumption import (
     Flavor,
     Meter,
 )
-from heatlite.planning.quotes import Rated
+from heatlite.planning.costs.quotes import Rated
 
 if TYPE_CHECKING:
     from heatlite.engine.clients import OpenStackClients

@@ -28,7 +28,7 @@ from heatlite.engine.alarms.matching import Matching
 from heatlite.engine.alarms.metric_writer import MetricWriter
 from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.transitions import Followed, Transition, WaitingRequests
-from heatlite.planning.alarms import (
+from heatlite.monitoring.alarms import (
     MINUTE,
     MOST_NAME,
     MOST_REASON,

@@ -22,7 +22,7 @@ from heatlite.engine.requests.previewed_change import PreviewedChange
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands
-from heatlite.planning.consumption import measured
+from heatlite.planning.costs.consumption import measured
 from heatlite.planning.plan import MeasuredResource, PlanAction
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step

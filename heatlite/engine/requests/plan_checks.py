@@ -15,12 +15,13 @@ from heatlite.engine import clients
 from heatlite.engine.clients import inventory
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
-from heatlite.planning import checks, consumption, findings, prices, quotes
+from heatlite.planning import checks, findings
 from heatlite.planning.checks import Checked, Hold, Image, Limit
-from heatlite.planning.consumption import COMPUTE, FACTS, SERVICE_OF, Flavor, Flavors, Meter
+from heatlite.planning.costs import consumption, prices, quotes
+from heatlite.planning.costs.consumption import COMPUTE, FACTS, SERVICE_OF, Flavor, Flavors, Meter
+from heatlite.planning.costs.prices import Prices
 from heatlite.planning.findings import FindingLevel, PlanFinding
 from heatlite.planning.plan import MeasuredResource, Plan
-from heatlite.planning.prices import Prices
 
 K = TypeVar('K')
 T = TypeVar('T')

@@ -7,8 +7,8 @@ from pathlib import Path
 import yaml
 
 from heatlite.common import exception
-from heatlite.planning import prices
-from heatlite.planning.prices import Prices
+from heatlite.planning.costs import prices
+from heatlite.planning.costs.prices import Prices
 
 
 def load(name: str) -> Prices | None:

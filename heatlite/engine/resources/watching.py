@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.unknown import UNKNOWN
-from heatlite.planning.alarms import ACTIONS, MOST_NAME, AlarmRule, Metric
+from heatlite.monitoring.alarms import ACTIONS, MOST_NAME, AlarmRule, Metric
 
 GROUP = 'AutoScalingGroupName'          # a dimension
 NAMESPACE = 'system/linux'              # of an alarm that names none: that of heat-cfntools

@@ -17,7 +17,7 @@ from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
 from heatlite.engine.alarms import transitions
 from heatlite.engine.alarms.transitions import COUNTED, Transition, WaitingRequests
-from heatlite.planning.alarms import AlarmRule, Metric
+from heatlite.monitoring.alarms import AlarmRule, Metric
 
 NOW = 1_800_000_000.0
 HOOK = 'https://hooks.example/in'

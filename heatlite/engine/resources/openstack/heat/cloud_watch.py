@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heatlite.engine.resources import catalogue, watching
-from heatlite.planning.alarms import AlarmRule
+from heatlite.monitoring.alarms import AlarmRule
 
 NAME = 'OS::Heat::CWLiteAlarm'
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.common import exception
-from heatlite.planning import alarms
-from heatlite.planning.alarms import AlarmRule, Datapoint, Metric, Statistics, evaluate
+from heatlite.monitoring import alarms
+from heatlite.monitoring.alarms import AlarmRule, Datapoint, Metric, Statistics, evaluate
 
 CPU = Metric('system/linux', 'CPUUtilization', (('host', 'a'),))
 

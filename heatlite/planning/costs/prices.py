@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
-from heatlite.planning.consumption import Consumed, Flavors, Meter, before_and_after
+from heatlite.planning.costs.consumption import Consumed, Flavors, Meter, before_and_after
 from heatlite.planning.plan import PlannedChange
 
 DEFAULT = 'default'                     # the price of flavors or volume types without one of their own

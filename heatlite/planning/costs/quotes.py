@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from heatlite.planning.consumption import Consumed, Flavors, Meter, before_and_after
+from heatlite.planning.costs.consumption import Consumed, Flavors, Meter, before_and_after
 from heatlite.planning.plan import PlannedChange
 
 MOST_RATED = 2000                       # objects in one request; a plan with more has no cost
