@@ -12,7 +12,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.db import events
-from heatlite.db.tables import event
+from heatlite.db.tables import event, resource_data
 from heatlite.engine.notify import event_sinks
 from heatlite.engine.notify.event_sinks import MOST_FAILURES, PAUSE
 from heatlite.engine.notify.idle_outlets import AT_ONCE, IdleOutlets
@@ -98,13 +98,34 @@ def test_sinks_get_no_secrets_that_the_api_hides():
     template = {'heat_template_version': '2018-08-31', 'parameters': {'word': {'type': 'string', 'hidden': True}},
                 'resources': {
                     'secret': {'type': 'OS::Heat::RandomString', 'properties': {'length': 12}},
-                    'user': {'type': 'Sim::Thing', 'properties': {'value': {'list_join': ['/', [
+                    'user': {'type': 'Sim::Thing', 'properties': {'fixed': {'list_join': ['/', [
                         'x', {'get_attr': ['secret', 'value']}, {'get_param': 'word'}]]}}}}}
     with Cluster() as cluster:
         stack_id = create(cluster, {**NOTES, 'parameters': {'word': 'sesame'}}, template)
         assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
         assert {text for each in DELIVERED for text in each['payload']['resource_properties'].values()} == {
             12, 'x/******/******'}
+        template['resources']['secret']['properties']['length'] = 14            # another secret, in another row
+        cluster.ask(messages.UpdateStack(stack_id=stack_id, template=template, existing=True))
+        cluster.settle(stack_id)
+        cluster.delete(stack_id)
+        cluster.settle(stack_id)
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        assert {text for each in DELIVERED for text in each['payload']['resource_properties'].values()} == {
+            12, 14, 'x/******/******'}
+
+
+def test_a_secret_that_cannot_be_read_holds_up_no_event():
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        'secret': {'type': 'OS::Heat::RandomString'}, 'one': {'type': 'Sim::Thing', 'depends_on': 'secret'}}}
+    with Cluster() as cluster:
+        stack_id = create(cluster, NOTES, template)
+        assert everything_is_delivered(cluster, stack_id)
+        with cluster.database.writer() as tx:
+            tx.execute(resource_data.update().values(value='of another key'))
+        cluster.ask(messages.MarkUnhealthy(stack_id, 'one', True, 'looks ill'))
+        assert everything_is_delivered(cluster, stack_id), delivered(stack_id)
+        assert DELIVERED[-1]['payload']['resource_status_reason'] == 'looks ill'
 
 
 def test_a_whole_life_is_told_in_its_order():

@@ -21,7 +21,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.common.runtime import Flag, Runtime
-from heatlite.db import events, leases, resource_data, resources, templates
+from heatlite.db import codec, events, leases, resource_data, resources, templates
 from heatlite.db.connection import Database
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
@@ -166,6 +166,9 @@ class Outlet:
         self._left_out: dict[int, float] = {}  # place of a sink -> monotonic time until which it is left out
         self._entries: object = None           # entries of the environment from which the sinks were made
         self._position = position
+        self._has_begun = False                # all secrets of the stack were read
+        self._known: set[int] = set()          # rows whose secrets were read, while they were there
+        self._secrets: set[str] = set()
         self.wake()
 
     def wake(self) -> None:
@@ -205,8 +208,11 @@ class Outlet:
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""
         self.leased.bind()
-        following, secrets = self._database.retry_until_available(self._block, reading=True)
-        found, mask = deque(following), self.leased.definition.mask | Mask(secrets)
+        following, present, secrets = self._database.retry_until_available(self._block, reading=True)
+        self._has_begun = True
+        self._secrets |= secrets
+        self._known |= present
+        found, mask = deque(following), self.leased.definition.mask | Mask(self._secrets)
         any_left = bool(found)
         while found:                        # each is decoded when it is sent, and released then
             event = found.popleft()
@@ -215,21 +221,27 @@ class Outlet:
             if is_of_stack and event.status == Status.IN_PROGRESS:
                 self._forget_failures()             # of the action before
             is_end = is_of_stack and event.status != Status.IN_PROGRESS
-            body = payload(event, mask)
+            body = payload(event, mask, event.resource_id is None or event.resource_id in self._known)
             for place, sink in enumerate(self._current_sinks()):
                 turns.spend(STEPS_OF_SINK)
                 if is_end or self._runtime.monotonic() >= self._left_out.get(place, 0.0):
                     self._send(place, sink, body, event.uuid)
         return any_left
 
-    def _block(self, tx: Connection) -> tuple[list[events.ShownEvent], set[str]]:
-        """Return the next block of events, and the generated secrets that may be in it: of its resources, and of those
-        that they require."""
+    def _block(self, tx: Connection) -> tuple[list[events.ShownEvent], set[int], set[str]]:
+        """Return the next block of events, the rows of its resources that are still there, and the generated secrets
+        that may be in their properties: at first all of the stack, then their own, and those of the rows that they
+        require. No rows if a secret cannot be read: the events are sent without properties, as no later one waits for
+        them."""
         found = events.following(tx, self.leased.id, self._position, BLOCK)
-        numbers: set[int] = set()
-        for row in resources.of_names(tx, self.leased.id, {event.resource_name for event in found}):
-            numbers.update((row.id, *row.requires.values()))
-        return found, resource_data.secrets(tx, self.leased.id, numbers) if numbers else set()
+        rows = resources.of_names(tx, self.leased.id, {event.resource_name for event in found})
+        numbers = {number for row in rows for number in (row.id, *row.requires.values())} if self._has_begun else None
+        try:
+            return found, {row.id for row in rows}, resource_data.secrets(tx, self.leased.id, numbers)
+        except codec.UNDECODABLE as error:
+            LOG.warning('A secret of stack %s cannot be read, so events are sent without properties: %s',
+                        self.leased.id, error)
+            return found, set(), set()
 
     def _send(self, place: int, sink: Sink, body: Mapping[str, object], event_id: str) -> None:
         try:
@@ -266,13 +278,13 @@ class Outlet:
             return None
 
 
-def payload(event: events.ShownEvent, mask: Mask) -> dict[str, object]:
+def payload(event: events.ShownEvent, mask: Mask, is_known: bool) -> dict[str, object]:
     """Return the message for consumers, in Heat's format. `mask`: hides what the API hides in the event, as more users
-    may read a queue than the stack."""
+    may read a queue than the stack. `is_known`: whether it has all secrets of the properties; else none are sent."""
     return {
         'timestamp': event.created_at.strftime(TIME), 'version': VERSION, 'type': 'os.heat.event', 'id': event.uuid,
         'payload': {
             'resource_name': event.resource_name, 'physical_resource_id': event.physical_id,
             'stack_id': event.stack_id, 'resource_action': event.action, 'resource_status': event.status,
             'resource_status_reason': event.reason, 'resource_type': event.resource_type,
-            'resource_properties': dict(mask(event.properties or {})), 'version': VERSION}}
+            'resource_properties': dict(mask(event.properties or {})) if is_known else {}, 'version': VERSION}}
