@@ -486,6 +486,21 @@ def test_an_owner_with_a_stored_password_needs_none_for_a_former_definition(clus
         cfg.CONF.clear_override('deferred_auth_method')
 
 
+def test_a_delete_takes_the_password_of_a_colleague(cluster, keystone):
+    cfg.CONF.set_override('deferred_auth_method', 'password')
+    try:
+        cluster.context.password = 'secret of ann'
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        cluster.is_('bob')
+        cluster.context.password = 'secret of bob'
+        cluster.ask(messages.DeleteStack(stack_id))
+        with cluster.database.reader() as tx:
+            assert loading.stored_context(tx, cluster.row(stack_id)).password == 'secret of bob'
+    finally:
+        cfg.CONF.clear_override('deferred_auth_method')
+
+
 def test_an_administrator_of_another_project_restores_for_the_owner(cluster, keystone):
     stack_id = create(cluster)
     done(cluster, stack_id, 'CREATE')

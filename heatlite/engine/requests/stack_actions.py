@@ -125,7 +125,8 @@ class StackActions:
         is_own = self._authority.is_of(present, context)
         needs_others = is_own and (acts_by_token or is_from_backup(row, present))
         # The objects are in the project of the stack: an administrator of another one could not reach them.
-        is_dead = not needs_others and context.project_id == row.project_id and self._authority.is_dead(present)
+        is_dead = (not needs_others and context.project_id == row.project_id
+                   and (self._authority.is_dead(present) or self._may_have_left(present, context)))
         if not (needs_others or is_dead):
             return None, None
         with self._database.reader() as tx:
@@ -139,6 +140,11 @@ class StackActions:
         except Exception as error:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
             return None, None
+
+    def _may_have_left(self, present: Credentials, context: RequestContext) -> bool:
+        """Whether another user owns the stack by a password, which only a login could try, and this one gives one."""
+        return bool(not self._authority.is_of(present, context) and present.trust_id is None and present.password
+                    and context.password)
 
     def preview_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, PreviewedStack]:
         """Return the present row, and what a delete would do."""
