@@ -306,8 +306,9 @@ def gateway_connections(resource: DescribedResource) -> None:
 
 @hook
 def has_gateway(resource: DescribedResource, given: Values, found: Fields) -> bool:
-    gateway = found.get('router', found).get('external_gateway_info') or {}
-    return bool(gateway.get('network_id') == given['network'])
+    """Whether it leads to the network; if its name leads nowhere by now, whether there is one."""
+    network = (found.get('router', found).get('external_gateway_info') or {}).get('network_id')
+    return bool(network == given['network'] or (network and 'network' in getattr(given, 'unresolved', ())))
 
 
 @hook
