@@ -8,6 +8,7 @@ import os
 import pytest
 
 from heatlite.rpc import messages
+from tests.simulation import cloud
 from tests.simulation.cluster import OFFSET, Cluster, kill_engines_in, lose_database_in
 
 PAIRS = int(os.environ.get('HEATLITE_TEST_PAIRS', '48'))     # every which pair of points is tried; 1: all
@@ -167,3 +168,26 @@ def check_of_a_failed_create(cluster):
 
 def test_killed_in_a_check_of_a_resource_that_was_never_made():
     assert kill_engines_in(check_of_a_failed_create, 1, from_the_start=False) > 5
+
+
+class Vanishing(cloud.Thing):
+    """Its object is lost while an engine that updates it dies."""
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        cloud.CLOUD.objects.pop(self.resource_id)
+        cloud.CLOUD.chaos.point('lost', self.runtime)
+
+
+def test_an_object_that_is_gone_when_its_update_goes_on_is_replaced(monkeypatch):
+    types = {**cloud.resource_mapping(), 'Sim::Vanishing': Vanishing}
+    monkeypatch.setattr(cloud, 'resource_mapping', lambda: types)
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', template({'a': {**thing('1'), 'type': 'Sim::Vanishing'}}))
+        cluster.settle(stack_id)
+        cluster.chaos.begin([('lost', 1)])
+        cluster.update(stack_id, template({'a': {**thing('2'), 'type': 'Sim::Vanishing'}}))
+        row = cluster.settle(stack_id)
+        assert cluster.chaos.killed
+        assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+        assert_one_object_per_resource(cluster, stack_id)
+        assert [found['value'] for found in cluster.cloud.objects.values()] == ['2']

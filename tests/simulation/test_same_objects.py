@@ -325,23 +325,68 @@ def test_a_set_without_routes_is_there(cloud):
         assert it.cluster.ask(messages.LookForDrift(it.id))['resources'] == []
 
 
-def test_another_network_of_a_gateway(cloud):
-    outside = {f'{part}{number}': value for number in (1, 2) for part, value in (
-        ('net', ('OS::Neutron::ProviderNet', {'network_type': 'vxlan', 'router_external': True, 'shared': False})),
-        ('subnet', ('OS::Neutron::Subnet', {'network': reference(f'net{number}'), 'cidr': f'10.{number}.0.0/24'})))}
+OUTSIDE = {f'{part}{number}': value for number in (1, 2) for part, value in (
+    ('net', ('OS::Neutron::ProviderNet', {'network_type': 'vxlan', 'router_external': True, 'shared': False})),
+    ('subnet', ('OS::Neutron::Subnet', {'network': reference(f'net{number}'), 'cidr': f'10.{number}.0.0/24'})))}
 
-    def wanted(network):
-        return {**outside, 'router': ('OS::Neutron::Router', {}), 'it': ('OS::Neutron::RouterGateway', {
-            'router_id': reference('router'), 'network': reference(network)})}
+
+def gateway_to(network):
+    return {**OUTSIDE, 'router': ('OS::Neutron::Router', {}), 'it': ('OS::Neutron::RouterGateway', {
+        'router_id': reference('router'), 'network': reference(network)})}
+
+
+def assert_gateway_is_to(it, name):
+    router, network = it.physical_id('router'), it.physical_id(name)
+    gateway = it.request('neutron', 'GET', f'/routers/{router}')['router']['external_gateway_info']
+    assert gateway and gateway['network_id'] == network
+    assert it.physical_id('it') == f'{router}:{network}'
+
+
+def test_another_network_of_a_gateway(cloud):
+    with stack(cloud, engines=1) as it:
+        it.create(gateway_to('net1'))
+        it.cluster.update(it.id, template(gateway_to('net2')))
+        done(it.cluster, it.id, 'UPDATE')
+        assert_gateway_is_to(it, 'net2')
+
+
+def test_another_network_of_a_gateway_that_was_removed_by_hand(cloud):
+    with stack(cloud, engines=1) as it:
+        it.create(gateway_to('net1'))
+        REMOVED['gateway'](it)
+        it.cluster.update(it.id, template(gateway_to('net2')), converge=True)
+        done(it.cluster, it.id, 'UPDATE')
+        assert_gateway_is_to(it, 'net2')
+
+
+def report_failure(it, wanted, path):
+    """An update that does all it should, but is told otherwise."""
+    it.fault(kind='error_after', service='network', method='PUT', path=path, status=400, count=1)
+    it.cluster.update(it.id, template(wanted))
+    assert it.cluster.settle(it.id).status == 'FAILED'
+
+
+def test_a_gateway_whose_change_was_said_to_have_failed(cloud):
+    with stack(cloud, engines=1) as it:
+        it.create(gateway_to('net1'))
+        report_failure(it, gateway_to('net2'), '*/routers/*')
+        it.cluster.update(it.id, template(gateway_to('net2')))
+        done(it.cluster, it.id, 'UPDATE')
+        assert_gateway_is_to(it, 'net2')
+
+
+@pytest.mark.parametrize('wanted', ['10.78.0.0/24', ROUTE['destination']], ids=['again', 'back'])
+def test_routes_whose_change_was_said_to_have_failed(cloud, wanted):
+    def to(destination):
+        return {**NET, 'it': ('OS::Neutron::ExtraRouteSet', {
+            'router': reference('router'), 'routes': [{**ROUTE, 'destination': destination}]})}
 
     with stack(cloud, engines=1) as it:
-        it.create(wanted('net1'))
-        it.cluster.update(it.id, template(wanted('net2')))
+        it.create(to(ROUTE['destination']))
+        report_failure(it, to('10.78.0.0/24'), '*/add_extraroutes')
+        it.cluster.update(it.id, template(to(wanted)))
         done(it.cluster, it.id, 'UPDATE')
-        router, network = it.physical_id('router'), it.physical_id('net2')
-        gateway = it.request('neutron', 'GET', f'/routers/{router}')['router']['external_gateway_info']
-        assert gateway['network_id'] == network
-        assert it.physical_id('it') == f'{router}:{network}'
+        assert [route['destination'] for route in routes(it)] == [wanted]
 
 
 def test_the_address_after_a_rollback(cloud):

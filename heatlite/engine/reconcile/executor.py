@@ -121,6 +121,9 @@ class StepExecutor(StepInspector):
                                                             command.row)
                     if verdict.refused is not None:
                         raise exception.Error(verdict.why_refused)
+                    if verdict.replace is not None:
+                        work.cause = verdict.cause
+                        raise exception.UpdateReplace(resource.name)
                 change = work.difference
                 if change is None:
                     return None, ()

@@ -31,11 +31,12 @@ from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.subresources import items
-from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
+from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick, places
 from heatlite.engine.resources.rest.words import AttributeWords, Kept
 from heatlite.engine.resources.unknown_values import entries
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
+from heatlite.planning import marks
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PARENTS = 'rest_parents'                    # resource data: property -> its value with ids, if it has names, as JSON
@@ -421,6 +422,14 @@ class DescribedResource(resource.Resource):
 
     # --- delete -------------------------------------------------------------------------------------------
 
+    def object_key(self) -> object:
+        """Without what an update changes of an id: the object is the same with another value."""
+        used = list(places(self.description.id))
+        if not self.description.updates.intersection(used):
+            return self.resource_id
+        known = self.last_known()
+        return [known[name] for name in used if name not in self.description.updates]
+
     def handle_delete(self) -> DeleteCalls | None:
         what = self.description
         if self.resource_id is None or not (what.delete or what.delete_follow or what.before_delete):
@@ -638,9 +647,15 @@ class DescribedResource(resource.Resource):
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
         what = self.description
-        if 'exists' in what.hooks and not hooks.call(what, 'exists', self, self.last_known(), found):
+        if 'exists' in what.hooks and not self._is_made_again() and not hooks.call(
+                what, 'exists', self, self.last_known(), found):
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         return found
+
+    def _is_made_again(self) -> bool:
+        """Whether the next update creates the object again, as it is not known what there is of it."""
+        return (self.description.repaired_in_place and self.record is not None
+                and marks.is_uncertain(self.record.state.fingerprint))
 
     def _may_have_ended(self) -> bool:
         """Whether the service deletes the object itself once it is done: that it is not there is no fault."""
