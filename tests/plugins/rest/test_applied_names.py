@@ -121,3 +121,18 @@ def test_nothing_is_stored_of_what_was_given_by_id(cloud, bench):
     here = bench('OS::Keystone::UserRoleAssignment', {
         'user': 'known-user', 'roles': [{'role': 'known-role', 'project': 'known-project'}]})
     assert here.create().data() == {}
+
+
+def test_the_specs_of_an_association_stay(cloud, bench, named):
+    cloud.answers['GET /types'] = (200, {'volume_types': [{'id': f'id-{name}', 'name': name} for name in 'ab']})
+    for name in 'ab':
+        cloud.answers[f'GET /types/{name}'] = (404, {})
+    named('/qos-specs', 'qos_specs', FIRST)
+    here = bench('OS::Cinder::QoSAssociation', {'qos_specs': 'mine', 'volume_types': ['a']})
+    here.create()
+    named('/qos-specs', 'qos_specs', SECOND)
+    del cloud.requests[:]
+    here.update({'qos_specs': 'mine', 'volume_types': ['b']})
+    here.run('DELETE')
+    assert [str(each) for each in cloud.requests if each.query and 'associate' in str(each)] == [
+        f'GET /qos-specs/{FIRST}/{what}' for what in ('disassociate', 'associate', 'disassociate')]

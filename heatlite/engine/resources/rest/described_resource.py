@@ -146,10 +146,14 @@ class DescribedResource(resource.Resource):
         self.resource_id_set(physical_id)
 
     def _store_named(self, properties: Properties) -> None:
-        """Store what `properties` have by name, once they are applied. What the object is a part of stays."""
-        stored = self._named()
-        self._store(PARENTS, {**self._by_name(properties),
-                              **{name: stored[name] for name in self._parents if name in stored}})
+        """Store what `properties` have by name, once they are applied."""
+        self._store(PARENTS, {**self._by_name(properties), **self._named_for_ever(properties)})
+
+    def _named_for_ever(self, properties: Properties) -> dict[str, object]:
+        """Return what `_named` has of the properties that no update of the object changes: it stays as it was made."""
+        changing = self.calc_update_allowed(properties)
+        return {name: value for name, value in self._named().items()
+                if name in self._parents or name not in changing}
 
     def _store(self, place: str, values: Mapping[str, object] | list[dict[str, object]]) -> None:
         """Store values as resource data, unless they are stored already; without values there is none."""
@@ -288,7 +292,8 @@ class DescribedResource(resource.Resource):
             return None
         self._forget_progress()             # of whatever was interrupted before
         before = self.before()
-        scope = self.scope(wanted, old=before, changed=changed)
+        staying = Applied(self._named_for_ever(wanted), wanted)
+        scope = self.scope(staying, old=before, changed=changed)
         calls = plans.update(what, scope, changed, self) if changed else []
         again = None
         if self.is_uncertain and what.create is not None:
@@ -312,9 +317,9 @@ class DescribedResource(resource.Resource):
 
     def _led_elsewhere(self, wanted: Properties) -> dict[str, object]:
         """Return the wanted values of properties whose names led to other objects when they were applied."""
-        parents = self._parents
+        staying = self._named_for_ever(wanted)
         return {name: wanted[name] for name, applied in self._named().items()
-                if name not in parents and without_nulls(wanted[name]) != without_nulls(applied)}
+                if name not in staying and without_nulls(wanted[name]) != without_nulls(applied)}
 
     def _note_begun(self, wanted: Properties, before: Values) -> None:
         """Store, before any call, the properties whose items this update begins to add. If it fails, some were added,
