@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from keystoneauth1.exceptions.http import Forbidden
 
@@ -78,8 +80,10 @@ def test_one_that_failed_may_have_its_own_routes_there(cloud, bench, router):
     assert sent(cloud) == [('add_extraroutes', [OWN, MORE])]
 
 
-def test_what_a_failed_update_has_added_is_removed(cloud, bench, router):
+@pytest.mark.parametrize('retry', [{}, {'update': [409]}], ids=['at once', 'while polling'])
+def test_what_a_failed_update_has_added_is_removed(cloud, bench, router, monkeypatch, retry):
     here = bench('OS::Neutron::ExtraRouteSet', given(OWN))
+    monkeypatch.setattr(here.kind(), 'description', replace(here.kind().description, retry=retry))
     here.create()
     router['routes'] = [OWN]
     path = 'PUT /routers/known-router/add_extraroutes'

@@ -308,7 +308,8 @@ class DescribedResource(resource.Resource):
             answer = self.send(call)
             if call is again:
                 self._keep(names.unwrapped(what, answer))
-        self._store(BEGUN, [])
+        if not waits_for_others:
+            self._store(BEGUN, [])
         self._store_named(wanted)
         if what.repaired_in_place and not any(own in what.id for own in MADE_UP):
             with self._having(wanted):
@@ -377,6 +378,7 @@ class DescribedResource(resource.Resource):
             return False
         if not self._is_ready('update'):
             return False
+        self._store(BEGUN, [])              # the calls were made here if the service may be busy
         self._forget_progress()
         return True
 
