@@ -422,9 +422,9 @@ AUTH_PASSWORD: list[Opt] = [
 NOAUTH: list[Opt] = [
     StrOpt('token_response', default='', help='JSON file that is used as the body of every token.'),
     ListOpt('hosts', default=[],
-            help='Names and addresses of this service, without ports, that requests may use beside those of the '
-                 'loopback interface. Requests of web pages of other sites are refused unless [cors] allowed_origin '
-                 'names the site: "*" is none here.'),
+            help='Names with a dot of this service, without ports, that requests may use; its addresses, and names '
+                 'without a dot, need no entry. Requests of web pages of other sites are refused unless [cors] '
+                 'allowed_origin names the site: "*" is none here.'),
 ]
 
 REVISION: list[Opt] = [

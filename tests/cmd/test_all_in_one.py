@@ -46,11 +46,11 @@ def test_an_operator_may_name_hosts_and_origins(host, origin, status):
     assert answer(environ, hosts=['Heat.example'], origins=['https://dashboard']) == status
 
 
-@pytest.mark.parametrize('named', ['2001:db8::5', '[2001:DB8::5]'])
 @pytest.mark.parametrize('host, status', [
-    ('[2001:db8::5]:8004', '200 OK'), ('[2001:db8::5]', '200 OK'), ('[2001:db8::6]:8004', '403 Forbidden')])
-def test_an_operator_may_name_an_address_of_ipv6(named, host, status):
-    assert answer({'HTTP_HOST': host}, hosts=[named]) == status
+    ('[2001:db8::5]:8004', '200 OK'), ('[2001:DB8::5]', '200 OK'), ('192.0.2.5:8004', '200 OK'), ('api:8004', '200 OK'),
+    ('192.0.2.5.evil.example:8004', '403 Forbidden'), ('api.evil.example', '403 Forbidden')])
+def test_addresses_and_names_without_a_dot_need_no_entry(host, status):
+    assert answer({'HTTP_HOST': host}) == status
 
 
 def test_the_key_is_made_once_and_is_nobody_elses(tmp_path):

@@ -75,7 +75,7 @@ def flavour(request):
 @pytest.fixture(scope='module', params=Api)
 def reached(request, flavour, caller, process):     # noqa: F811
     """Sends a request; returns the context that it has behind all layers, or None if it is refused."""
-    conf = in_process.options(paste_deploy__flavor=flavour)
+    conf = in_process.options(paste_deploy__flavor=flavour, noauth__hosts=['heat.example'])
     simulated._log_in(conf, 'keystone_authtoken', process.url)
     seen = []
 

@@ -9,11 +9,12 @@ import json
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from oslo_utils import netutils
+
 from heatlite.api.middleware import identity
 
 ROLES = ('admin', 'member', 'reader')
 NAME = 'admin'
-LOCAL_NAMES = frozenset({'127.0.0.1', 'localhost', '[::1]'})
 REFUSED = (b'This service needs no login: it answers programs on this machine, and its own web pages, only (option '
            b'[noauth] hosts has other names of it).\n')
 
@@ -22,33 +23,31 @@ class OnlyFromHere:
     """Refuses requests that a web page of another site in a browser of this machine might send.
 
     Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
-    that of the service, or another name for this host. `hosts`: names and addresses of the service beside those of the
-    loopback interface; `origins`: other sites whose pages may send requests; `*` is none."""
+    that of the service, or another name for this host: no site can have an address, or a name without a dot, rebound to
+    it. `hosts`: other names of the service; `origins`: other sites whose pages may send requests; `*` is none."""
 
     def __init__(self, app: WSGIApplication, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._app = app
-        self._hosts = LOCAL_NAMES | {_in_header(each) for each in hosts}
+        self._hosts = {each.lower() for each in hosts}
         self._origins = frozenset(origins)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = environ.get('HTTP_HOST', 'localhost')
         own = f'{environ.get("wsgi.url_scheme", "http")}://{host}'
         origin = environ.get('HTTP_ORIGIN', own)
-        if _name_of(host) in self._hosts and (origin == own or origin in self._origins):
+        if self._is_own(_name_of(host)) and (origin == own or origin in self._origins):
             return self._app(environ, start_response)
         start_response('403 Forbidden', [('Content-Type', 'text/plain')])
         return [REFUSED]
+
+    def _is_own(self, name: str) -> bool:
+        return name in self._hosts or '.' not in name or netutils.is_valid_ip(name.strip('[]'))
 
 
 def _name_of(host: str) -> str:
     """Return what a header Host names, without the port."""
     name, _colon, port = host.rpartition(':')
     return (name if name and port.isdigit() else host).lower()
-
-
-def _in_header(name: str) -> str:
-    """Return a name or an address as it is in a header Host: one of IPv6 is in brackets."""
-    return (f'[{name}]' if ':' in name and not name.startswith('[') else name).lower()
 
 
 class NoAuth:
