@@ -27,6 +27,8 @@ class S3Bucket(resource.Resource):
     PROPERTIES = (ACCESS_CONTROL, WEBSITE_CONFIGURATION, TAGS) = ('AccessControl', 'WebsiteConfiguration', 'Tags')
     ATTRIBUTES = (DOMAIN_NAME, WEBSITE_URL) = ('DomainName', 'WebsiteURL')
 
+    validates_at_creation = True
+
     def validate(self) -> object:
         found = super().validate()
         swift_hooks.refuse_names(self.TAGS, [tag['Key'] for tag in entries(self.properties, self.TAGS)])
