@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from heatlite.common import exception
@@ -235,12 +235,13 @@ def refuse_more_present_routes(resource: DescribedResource, calls: list[Describe
     return calls
 
 
-def _refuse_present(resource: DescribedResource, given: Values, routes: Iterable[Any]) -> None:
+def _refuse_present(resource: DescribedResource, given: Values, routes: Iterable[object]) -> None:
     there = resource.read(DescribedCall('GET', f'/routers/{quote(given["router"], safe="")}',
                                         answer='router.routes')) or []
     for route in routes:
-        if {'destination': route['destination'], 'nexthop': route['nexthop']} in there:
-            raise exception.PhysicalResourceExists(name=f"{route['destination']} via {route['nexthop']}")
+        match route:
+            case {'destination': network, 'nexthop': address} if {'destination': network, 'nexthop': address} in there:
+                raise exception.PhysicalResourceExists(name=f'{network} via {address}')
 
 
 def _routes(resource: DescribedResource) -> tuple[list[object], dict[str, object]]:
