@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
@@ -12,7 +13,7 @@ K = TypeVar('K', bound=Hashable)
 class KeyedCount(Generic[K]):
     """Stores only the keys that have a count. Makes no checks: the limits, and their errors, are the callers'.
 
-    Not safe among threads of the system: their callers lock the check and the count together.
+    Not safe among threads of the system, which have `LimitedCount`.
     """
 
     __slots__ = ('_counts', '_total')
@@ -53,3 +54,28 @@ class KeyedCount(Generic[K]):
             yield
         finally:
             self.remove(key)
+
+
+class LimitedCount(Generic[K]):
+    """Counts with a limit, for threads of all kinds."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: KeyedCount[K] = KeyedCount()
+
+    def count(self, key: K) -> int:
+        return self._counts.count(key)
+
+    @contextmanager
+    def held(self, key: K, most: int, error: Exception, in_all: int | None = None) -> Iterator[None]:
+        """Count one of the key until the end of the block. Raises `error` if `most` of the key, or `in_all` of all keys
+        together, are counted already."""
+        with self._lock:
+            if self._counts.count(key) >= most or (in_all is not None and self._counts.total() >= in_all):
+                raise error
+            self._counts.add(key)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._counts.remove(key)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heatlite.common.keyed_count import KeyedCount
+from heatlite.common.keyed_count import KeyedCount, LimitedCount
 
 
 @given(st.lists(st.tuples(st.sampled_from('abc'), st.booleans())))
@@ -31,3 +31,15 @@ def test_what_is_held_counts_until_the_block_ends_however_it_ends():
         assert counts.count('a') == 2
         raise ZeroDivisionError
     assert not len(counts)
+
+
+def test_a_limited_count_refuses_more_of_a_key_and_in_all():
+    counts, full = LimitedCount(), OSError('full')
+    with counts.held('a', 2, full), counts.held('a', 2, full):
+        with pytest.raises(OSError, match='full'), counts.held('a', 2, full):
+            pass
+        with counts.held('b', 2, full, in_all=3), pytest.raises(OSError, match='full'), counts.held(
+                'c', 2, full, in_all=3):
+            pass
+        assert [counts.count(each) for each in 'abc'] == [2, 0, 0]
+    assert counts.count('a') == 0

@@ -9,9 +9,7 @@ logged.
 from __future__ import annotations
 
 import ipaddress
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 import webob
 from keystoneauth1 import exceptions, session
@@ -22,7 +20,7 @@ from heatlite.api.middleware import body
 from heatlite.api.middleware.authorities import log_unusable
 from heatlite.common import addresses, exception
 from heatlite.common.i18n import _
-from heatlite.common.keyed_count import KeyedCount
+from heatlite.common.keyed_count import LimitedCount
 
 METHODS = frozenset({'password', 'application_credential', 'token'})
 BODY = 16_384                               # bytes of a request
@@ -40,8 +38,7 @@ class IdentityService:
         url = url.rstrip('/')
         self._url = url if url.endswith('/v3') else f'{url}/v3'
         self._session = session.Session(verify=verify, timeout=SECONDS)
-        self._lock = threading.Lock()
-        self._under_way: KeyedCount[str] = KeyedCount()         # by client
+        self._under_way: LimitedCount[str] = LimitedCount()     # by client
 
     def token(self, request: webob.Request) -> webob.Response:
         """POST: Keystone's body of `POST /v3/auth/tokens`. The answer has the token itself, too."""
@@ -76,7 +73,8 @@ class IdentityService:
         """Call Keystone for the client of `request`. Raises HTTPServiceUnavailable, KeystoneUnavailable."""
         address = request.remote_addr or ''
         try:
-            with self._one(_client(address)):
+            with self._under_way.held(_client(address), AT_ONCE_OF_CLIENT, exception.HTTPServiceUnavailable(
+                    _('Too many people log in at once; try again.')), in_all=AT_ONCE):
                 answer = self._session.request(
                     self._url + path, method, authenticated=False, raise_exc=False, redirect=False, log=False,
                     json=json, headers={**(headers or {}), **({'X-Forwarded-For': address} if address else {})})
@@ -87,19 +85,6 @@ class IdentityService:
             log_unusable('[clients_keystone] or [clients] ca_file, or [keystone_authtoken] cafile', error)
             raise exception.KeystoneUnavailable(reason='a file cannot be used') from None
         return answer.status_code, answer.headers, found if isinstance(found, dict) else {}
-
-    @contextmanager
-    def _one(self, client: str) -> Iterator[None]:
-        """Count a call as under way within the block. Raises HTTPServiceUnavailable if there are too many."""
-        with self._lock:
-            if self._under_way.total() >= AT_ONCE or self._under_way.count(client) >= AT_ONCE_OF_CLIENT:
-                raise exception.HTTPServiceUnavailable(_('Too many people log in at once; try again.'))
-            self._under_way.add(client)
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._under_way.remove(client)
 
 
 def _client(address: str) -> str:
