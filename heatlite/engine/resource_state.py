@@ -66,7 +66,8 @@ class State:
     signalled_at: datetime | None = None                # when that signal was stored
     idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
     # Its object is a setting of another one, or can exist only once. A failed one is not replaced, as the delete of the
-    # old object would undo the new one, or the create conflict with it: `handle_update` repairs it (`is_uncertain`).
+    # old object would undo its replacement, or the create conflict with it: `handle_update` repairs it, see
+    # `is_uncertain`.
     repaired_in_place: ClassVar[bool] = False
     validates_alone: ClassVar[bool] = False             # `validate` of that class uses nothing but the properties
     validates_at_creation: ClassVar[bool] = False       # `validate` of that class may run again before the create

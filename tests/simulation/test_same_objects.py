@@ -360,7 +360,7 @@ def test_another_network_of_a_gateway_that_was_removed_by_hand(cloud):
 
 
 def report_failure(it, wanted, path):
-    """An update that does all it should, but is told otherwise."""
+    """An update that does all it should, and gets an error all the same."""
     it.fault(kind='error_after', service='network', method='PUT', path=path, status=400, count=1)
     it.cluster.update(it.id, template(wanted))
     assert it.cluster.settle(it.id).status == 'FAILED'
