@@ -169,6 +169,7 @@ class Outlet:
         self._has_begun = False                # all secrets of the stack were read
         self._known: set[int] = set()          # rows whose secrets were read, while they were there
         self._secrets: set[str] = set()
+        self._generated = Mask()               # hides these
         self.wake()
 
     def wake(self) -> None:
@@ -210,9 +211,11 @@ class Outlet:
         self.leased.bind()
         following, present, secrets = self._database.retry_until_available(self._block, reading=True)
         self._has_begun = True
-        self._secrets |= secrets
         self._known |= present
-        found, mask = deque(following), self.leased.definition.mask | Mask(self._secrets)
+        if not secrets <= self._secrets:
+            self._secrets |= secrets
+            self._generated = Mask(self._secrets)
+        found, mask = deque(following), self.leased.definition.mask | self._generated
         any_left = bool(found)
         while found:                        # each is decoded when it is sent, and released then
             event = found.popleft()
