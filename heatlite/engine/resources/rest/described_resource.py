@@ -311,7 +311,7 @@ class DescribedResource(resource.Resource):
         if not waits_for_others:
             self._store(BEGUN, [])
         self._store_named(wanted)
-        if what.repaired_in_place and not any(own in what.id for own in MADE_UP):
+        if what.repaired_in_place and changed.keys() & set(places(what.id)):
             with self._having(wanted):
                 self._set_id(str(self._id_of({})))
         return {'calls': [call.stored() for call in calls] if waits_for_others else []}

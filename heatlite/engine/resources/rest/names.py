@@ -21,10 +21,12 @@ Rule = translation.TranslationRule
 
 
 def chosen(resource: DescribedResource, properties: Values) -> str | None:
-    """The name given, else the physical name."""
+    """The name given; else that of the object, where its name is its id, as of one that was imported; else the physical
+    name."""
     wanted = resource.description.name_property
     given: str | None = properties.get(wanted) if wanted is not None and wanted in properties else None
-    name: str | None = given or resource.physical_resource_name()
+    of_object = resource.resource_id if resource.description.id == '{name}' else None
+    name: str | None = given or of_object or resource.physical_resource_name()
     return name
 
 
