@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, NoReturn, Protocol
 
@@ -254,7 +253,7 @@ class Stack(Mapping[str, Resource]):
 
     def set_stack_user_project_id(self, project_id: str) -> None:
         """Store the Keystone project of the users inside the stack; one for the whole tree."""
-        self._leased.row = replace(self._leased.row, user_project_id=project_id)
+        self._leased.users_are_in(project_id)
         self.nesting.set_user_project(project_id)
 
     def user_project(self, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:

@@ -121,6 +121,16 @@ class LeasedStack:
 
     # --- changes ----------------------------------------------------------------------------------------
 
+    def follow(self, row: StoredStack, context: RequestContext) -> None:
+        """Take over the row of a newer request, and act in `context` from now on. The project of the users may have
+        been made since `row` was read."""
+        project_id = row.user_project_id or self.row.user_project_id
+        self.row, self.context = replace(row, user_project_id=project_id), context
+
+    def users_are_in(self, project_id: str) -> None:
+        """Note in which Keystone project the users inside the tree of stacks are. Threads of the pool call it."""
+        self.row = replace(self.row, user_project_id=project_id)
+
     def take_end(self, ended: StoredStack) -> None:
         """Take over the state in which the action has ended, once it is stored."""
         self.row = replace(self.row, status=ended.status, reason=ended.reason)

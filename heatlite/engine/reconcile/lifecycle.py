@@ -134,7 +134,7 @@ class StackLifecycle:
         """Make the stack follow the request in `row`, and act in `context` from now on."""
         if leased.row.status == Status.IN_PROGRESS:
             action_spans.ended(leased, action_spans.SUPERSEDED)
-        leased.row, leased.context = row, context
+        leased.follow(row, context)
         leased.bind()
 
     def _definition(self, row: stacks.StoredStack) -> StackDefinition:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from sqlalchemy import Connection
@@ -31,7 +30,7 @@ class Projects:
         project = self._making.get(root_id, partial(self._present, root_id, make, unmake))
         if root_id != leased.id:                    # this stack may have been stored while the project was being made
             self._database.retry(lambda tx: stacks.set_user_project(tx, leased.id, project))
-        leased.row = replace(leased.row, user_project_id=project)
+        leased.users_are_in(project)
         return project
 
     def _present(self, root_id: str, make: Callable[[str], str], unmake: Callable[[str], None]) -> str:
