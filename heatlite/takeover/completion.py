@@ -147,8 +147,8 @@ class _Tree:
         known.executor = executor
         members = [self._referring(known, executor, member) for member in members]
         found = [self._output(executor, name, output) for name, output in known.definition.outputs.items()]
-        row = replace(known.stack.row, outputs=found)
-        known.stack, known.leased.row = replace(known.stack, row=row, members=members), row
+        known.leased.take_outputs(found)
+        known.stack = replace(known.stack, row=known.leased.row, members=members)
 
     def _executor(self, known: _LoadedStack) -> StepExecutor:
         def facade(objects: ResourceObjects) -> Stack:

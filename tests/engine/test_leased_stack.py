@@ -48,3 +48,26 @@ def test_the_end_of_an_action_leaves_the_rest_of_the_row(leased: LeasedStack) ->
     leased.users_are_in('inner')
     leased.take_end(ended)
     assert leased.row == replace(ended, user_project_id='inner')
+
+
+def test_each_action_has_one_span_and_its_own_signals(leased: LeasedStack) -> None:
+    for generation in range(1, 3):
+        leased.follow(replace(leased.row, generation=generation), CONTEXT)
+        assert not leased.has_been_signalled
+        leased.note_signal()
+        assert leased.has_been_signalled
+        assert [leased.end_trace(), leased.end_trace()] == [True, False]
+
+
+def test_secrets_are_those_of_this_process_and_those_that_were_read(leased: LeasedStack) -> None:
+    leased.hide('one')
+    before = leased.secrets
+    leased.hide(*{'two', 'three'})
+    assert (before, leased.secrets) == ({'one'}, {'one', 'two', 'three'})
+
+
+def test_outputs_and_the_definition_are_replaced(leased: LeasedStack) -> None:
+    outputs, definition = [{'output_key': 'a'}], cast('Any', object())
+    leased.take_outputs(outputs)
+    leased.define(definition)
+    assert (leased.row.outputs, leased.definition) == (outputs, definition)

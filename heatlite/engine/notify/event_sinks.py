@@ -47,12 +47,17 @@ TIME = '%Y-%m-%dT%H:%M:%S'
 class FollowedStack(Protocol):
     """The interface to a stack that this engine drives or has loaded."""
 
-    row: StoredStack
-    definition: StackDefinition
-    context: RequestContext
-
     @property
     def id(self) -> str: ...
+
+    @property
+    def row(self) -> StoredStack: ...
+
+    @property
+    def definition(self) -> StackDefinition: ...
+
+    @property
+    def context(self) -> RequestContext: ...
 
     def bind(self) -> None:
         """Make log lines of this thread carry the ids of the stack."""

@@ -25,8 +25,7 @@ def begin_of(row: StoredStack) -> datetime:
 
 def ended(leased: LeasedStack, outcome: str, reason: str = '') -> None:
     """Send the span of a stack's action, unless that was done before. `reason`: without hidden values."""
-    if tracing.tracer is not None and leased.traced != leased.row.generation:
-        leased.traced = leased.row.generation
+    if tracing.tracer is not None and leased.end_trace():
         send(leased.row, outcome, reason, taken_over=leased.lease.former is not None)
 
 

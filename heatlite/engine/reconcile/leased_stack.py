@@ -25,59 +25,98 @@ NO_COLUMNS: Mapping[str, object] = {}
 
 
 class LeasedStack:
-    """The state in memory of one leased stack. Mutable. `row`: the newest row of the stack itself that was read."""
+    """The state in memory of one leased stack. It changes by what happens to the stack (`follow`, `take_end` ...), and
+    each change is one step for other threads."""
 
     def __init__(self, row: StoredStack, lease: Lease, definition: StackDefinition, context: RequestContext,
                  traversal: Traversal, path: Sequence[str] = (), unread: UnreadRows | None = None) -> None:
         """`path`: names of the root stack and of the resources that lead to a nested one; `unread`: reads the rows that
         are not in memory, if the traversal begins without some."""
-        self.row = row
-        self.path = tuple(path)
-        self.lease = lease
-        self.definition = definition
-        self.context = context
-        self.traversal = traversal
-        self.secrets: set[str] = set()                          # data stored as secret by its types in this process
+        self._row = row
+        self._path = tuple(path)
+        self._lease = lease
+        self._definition = definition
+        self._context = context
+        self._traversal = traversal
+        self._secrets: set[str] = set()
         self.cached_values: dict[int, Mapping[str, object]] = {}   # row -> its cached values, see `attribute_cache`
-        self.traced = 0                                         # generation whose action has ended for traces
-        self.signalled = 0                                      # generation in which the last signal was handled
+        self._traced = 0                            # generation whose action has ended for traces
+        self._signalled = 0                         # generation in which the last signal was handled
         self._unread = unread
 
     @property
     def id(self) -> str:
-        return self.row.id
+        return self._row.id
+
+    @property
+    def row(self) -> StoredStack:
+        """The row of the stack itself: that of the newest request which is followed, with what has happened since."""
+        return self._row
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Names of the root stack and of the resources that lead to a nested one; empty if they are not known."""
+        return self._path
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    @property
+    def definition(self) -> StackDefinition:
+        """The definition that is being reached."""
+        return self._definition
+
+    @property
+    def context(self) -> RequestContext:
+        """The context in which the engine acts for the stack."""
+        return self._context
+
+    @property
+    def traversal(self) -> Traversal:
+        return self._traversal
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """The secret data of resources that are known: all that were stored in this process, and those of `hide`."""
+        return frozenset(self._secrets)
+
+    @property
+    def has_been_signalled(self) -> bool:
+        """Whether a signal was handled since the last action began."""
+        return self._signalled == self._row.generation
 
     @property
     def owners(self) -> tuple[str, str]:
         """Whose work this is: project and tree take turns where work queues (`common.fair_queue`)."""
-        return self.row.project_id, self.row.root_id
+        return self._row.project_id, self._row.root_id
 
     def subject(self, resource: str | None = None) -> Subject:
-        return request_ids.subject(self.row, resource, '/'.join(self.path) if self.path else None)
+        return request_ids.subject(self._row, resource, '/'.join(self._path) if self._path else None)
 
     def path_below(self, resource: str) -> tuple[str, ...]:
         """Return the `path` of the nested stack of a resource."""
-        return (*(self.path or (self.row.name,)), resource)
+        return (*(self._path or (self._row.name,)), resource)
 
     def bind(self, resource: str | None = None) -> None:
         """Make log lines of this thread carry the ids of the stack, of its last request, and of a resource, and no
         hidden values of the stack."""
-        bind(self.context, self.subject(resource), self.masked)
+        bind(self._context, self.subject(resource), self.masked)
 
     def bound(self, resource: str | None = None) -> AbstractContextManager[None]:
         """As `bind`, until the end of the block."""
-        return self.context.bound(self.subject(resource), self.masked)
+        return self._context.bound(self.subject(resource), self.masked)
 
     def masked(self, text: str) -> str:
         """Return `text` without the hidden values of the definition that is being reached."""
-        return self.definition.masked(text)
+        return self._definition.masked(text)
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing is to be done for a stack that was just loaded: its action has ended, and with it all steps.
         A failure or a cancel ends an action while steps are under way; their engine may have ended before them."""
-        return self.row.status == Status.COMPLETE or (
-            self.row.status == Status.FAILED and not self.asked(lambda: self.traversal.is_interrupted))
+        return self._row.status == Status.COMPLETE or (
+            self._row.status == Status.FAILED and not self.asked(lambda: self._traversal.is_interrupted))
 
     # --- rows -------------------------------------------------------------------------------------------
 
@@ -89,7 +128,7 @@ class LeasedStack:
     @property
     def unread_rows(self) -> UnreadRows | None:
         """What reads the rows that are not in memory; None if all are."""
-        return self._unread if self.traversal.is_partial else None
+        return self._unread if self._traversal.is_partial else None
 
     def complete_rows(self) -> None:
         """Read the rows that are not in memory, if there are any. Two SELECTs. All threads may call it, and several at
@@ -100,7 +139,7 @@ class LeasedStack:
 
     def fill(self, read: ReadRows) -> None:
         """Take over stored rows, and the cached values of those that were not in memory: others may have changed."""
-        for number in self.traversal.fill(read.rows, read.unread, read.next_row):
+        for number in self._traversal.fill(read.rows, read.unread, read.next_row):
             if number in read.cached_values:
                 self.cached_values.setdefault(number, read.cached_values[number])
 
@@ -113,31 +152,54 @@ class LeasedStack:
 
     def current(self, name: str) -> ResourceState | None:
         """Return the current row of that resource, or None. Reads all rows if it is not in memory."""
-        return self.asked(lambda: self.traversal.current(name))
+        return self.asked(lambda: self._traversal.current(name))
 
     def is_current(self, row: ResourceState) -> bool:
         """Whether `row` is the current one of a resource of the definition."""
-        return row.name in self.definition.resources and self.current(row.name) is row
+        return row.name in self._definition.resources and self.current(row.name) is row
 
     # --- changes ----------------------------------------------------------------------------------------
 
     def follow(self, row: StoredStack, context: RequestContext) -> None:
         """Take over the row of a newer request, and act in `context` from now on. The project of the users may have
         been made since `row` was read."""
-        project_id = row.user_project_id or self.row.user_project_id
-        self.row, self.context = replace(row, user_project_id=project_id), context
+        project_id = row.user_project_id or self._row.user_project_id
+        self._row, self._context = replace(row, user_project_id=project_id), context
+
+    def define(self, definition: StackDefinition) -> None:
+        """Take over the definition of the request that is followed."""
+        self._definition = definition
 
     def users_are_in(self, project_id: str) -> None:
         """Note in which Keystone project the users inside the tree of stacks are. Threads of the pool call it."""
-        self.row = replace(self.row, user_project_id=project_id)
+        self._row = replace(self._row, user_project_id=project_id)
 
     def take_end(self, ended: StoredStack) -> None:
         """Take over the state in which the action has ended, once it is stored."""
-        self.row = replace(self.row, status=ended.status, reason=ended.reason)
+        self._row = replace(self._row, status=ended.status, reason=ended.reason)
+
+    def take_outputs(self, outputs: Sequence[Mapping[str, object]]) -> None:
+        """Take over the outputs as they have just been resolved."""
+        self._row = replace(self._row, outputs=outputs)
+
+    def end_trace(self) -> bool:
+        """Note that the span of the action is being sent. Returns False if it was sent before."""
+        if self._traced == self._row.generation:
+            return False
+        self._traced = self._row.generation
+        return True
+
+    def note_signal(self) -> None:
+        """Note that a signal is being handled."""
+        self._signalled = self._row.generation
+
+    def hide(self, *values: str) -> None:
+        """Note secret data of resources, which the definitions of nested stacks mask."""
+        self._secrets.update(values)
 
     def record(self, row: ResourceState) -> None:
         """Take over a row that a resource type has changed."""
-        self.traversal.record(row)
+        self._traversal.record(row)
 
     def make_change(self, *, row: ResourceState | None = None, columns: Mapping[str, object] = NO_COLUMNS,
                     data: tuple[Datum, ...] = (), remove: int | None = None, events: tuple[Event, ...] = (),
@@ -145,7 +207,7 @@ class LeasedStack:
                     signal_error: SignalError | None = None) -> Change:
         """Make a change of this stack for the journal, which is refused once the lease has another owner. Arguments:
         see `Change`."""
-        return Change(self.id, self.lease.epoch, row, columns, data, remove, events, stack, signals, signal_error)
+        return Change(self.id, self._lease.epoch, row, columns, data, remove, events, stack, signals, signal_error)
 
 
 class StackRows(Mapping[int, ResourceState]):

@@ -122,7 +122,7 @@ class StackLifecycle:
         permissions, context = self._database.retry_until_available(
             lambda tx: (plan_references.permissions(tx, row), loading.stored_context(tx, row)), reading=True)
         self._take_row(leased, row, context)            # the credentials may be those of another user now
-        leased.definition = definition
+        leased.define(definition)
         runner.executor.objects.use_types(self._registry.frozen())
         self._sinks.follow(leased, runner.finish_if_idle)
         self._timeouts.watch(runner)

@@ -302,7 +302,7 @@ class Nesting:
         """Return the mask of the secret data of the parent's resources, stored in this process or before."""
         if not self._has_read_secrets:
             with self._database.reader() as tx:
-                self._parent.secrets |= resource_data.secrets(tx, self._parent.id)
+                self._parent.hide(*resource_data.secrets(tx, self._parent.id))
             self._has_read_secrets = True
         return Mask(self._parent.secrets)
 

@@ -52,7 +52,7 @@ class _Writer:
 
     def _datum(self, key: str, value: str | None, redact: bool) -> Datum:
         if redact and value:
-            self._leased.secrets.add(value)
+            self._leased.hide(value)
         return Datum(key, value, redact)
 
     def _event(self, resource: State, action: str, status: str, reason: str) -> Event:

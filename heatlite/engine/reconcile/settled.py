@@ -99,7 +99,7 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     row, definition = leased.row, leased.definition
     if status is not Status.COMPLETE or row.action not in BROUGHT:
         return None
-    if leased.signalled == row.generation or leased.lease.former is not None:    # a former owner may have handled some
+    if leased.has_been_signalled or leased.lease.former is not None:    # a former owner may have handled some
         return None
     if definition.environment.has_hooks() or any(output.get('live') for output in outputs):
         return None

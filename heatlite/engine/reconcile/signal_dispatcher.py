@@ -215,7 +215,7 @@ class SignalDispatcher:
             self._journal.write(self._leased.make_change(signals=(signal.id,)))
             return
         writer = SignalWriter(self._leased, self._runtime)
-        self._leased.signalled = self._leased.row.generation
+        self._leased.note_signal()
         with self._limited(work, signal):
             others, error = self._tell(row, signal, writer)
         if work.was_killed:
