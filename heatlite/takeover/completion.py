@@ -140,10 +140,11 @@ class _Tree:
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
             cached = self._cached(executor, known, member) | inferred.get(member.state.name, {})
             if cached:
-                known.leased.cached_values[member.state.id] = cached
+                known.leased.attribute_cache.put(member.state.id, cached)
+            is_stored = attribute_cache.is_worth_storing(cached, member.state.physical_id)
             members.append(replace(member, columns={
                 **{name: value for name, value in member.columns.items() if name != 'attributes'},
-                **({'attributes': cached} if _is_worth_storing(cached, member.state) else {})}))
+                **({'attributes': cached} if is_stored else {})}))
         known.executor = executor
         members = [self._referring(known, executor, member) for member in members]
         found = [self._output(executor, name, output) for name, output in known.definition.outputs.items()]
@@ -296,11 +297,6 @@ def _plain(wanted: DefinedResource, scope: Scope) -> dict[str, object]:
     """Return the parts of a definition that refer to no other resource."""
     return {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
             'description': wanted.description, 'external_id': wanted.external_id(scope)}
-
-
-def _is_worth_storing(values: Mapping[str, object], state: ResourceState) -> bool:
-    """As the engine decides at the end of a step."""
-    return bool(values) and (len(values) > 1 or values.get(attribute_cache.REFERENCE) != state.physical_id)
 
 
 # --- what types may ask for --------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The cache of attributes: what is stored of it, and how it is cleaned while an update adds and removes rows."""
+"""How the cache of attributes is cleaned for a reader while an update adds and removes rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from heatlite.planning.states import Action
 from heatlite.planning.target import Target
 from heatlite.planning.traversal import Traversal
 
-KEPT = {'reference': 'x'}
-
+KEPT = {'': 'x'}
 
 NOTHING = cast('Any', None)
-ERROR = ValueError('not yet')
 
 
 @pytest.fixture
@@ -32,19 +30,6 @@ def reader_of(leased: LeasedStack) -> AttributeReader:
 
 def test_values_of_a_row_that_was_not_read_are_dropped(leased):
     """A row is added, or removed, between the reading of the rows and that of the cached values."""
-    leased.cached_values = {7: KEPT, 8: KEPT}
+    leased.attribute_cache.fill({7: KEPT, 8: KEPT})
     reader_of(leased).forget_live()
-    assert leased.cached_values == {}
-
-
-@pytest.mark.parametrize('before, values, cached, stored', [
-    (None,          {'': 'id'},                    None,                           None),
-    (KEPT,          {'': 'id'},                    None,                           {}),
-    (None,          {'': 'name'},                  {'': 'name'},                   {'': 'name'}),
-    (KEPT,          {'': 'id', 'size': 1},         {'': 'id', 'size': 1},          {'': 'id', 'size': 1}),
-    (None,          {'': 'id', 'size': ERROR},     {'': 'id', 'size': ERROR},      {'': 'id'}),
-])
-def test_what_is_cached_and_stored_of_the_values_of_a_row(leased, before, values, cached, stored):
-    leased.cached_values = {7: before} if before is not None else {}
-    assert reader_of(leased).keep(7, 'id', values) == stored
-    assert leased.cached_values.get(7) == cached
+    assert leased.attribute_cache.numbers() == []

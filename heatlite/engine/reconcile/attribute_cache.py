@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning.states import ResourceState
 
 REFERENCE = ''
+
+Values: TypeAlias = Mapping[str, object]
+NO_VALUES: Values = {}
 
 
 def key(attribute: str, path: tuple[object, ...] = ()) -> str:
@@ -28,6 +32,74 @@ def storable(values: Mapping[str, object]) -> dict[str, object]:
 def attribute_of(name: str) -> str:
     """Return the attribute's name in a key."""
     return str(json.loads(name)[0]) if name.startswith('[') else name
+
+
+def is_worth_storing(values: Mapping[str, object], physical_id: str | None) -> bool:
+    """Whether the values of a row say more than the physical id in it."""
+    return len(values) > 1 or (len(values) == 1 and values.get(REFERENCE) != physical_id)
+
+
+class AttributeCache:
+    """The cached values of one stack's rows, by row number: cache key -> value, or the error of reading it.
+
+    The values of a row are replaced, never changed, so all threads may read them.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[int, Values] = {}
+
+    def has(self, number: int) -> bool:
+        """Whether there are values of that row, if only an empty set of them."""
+        return number in self._values
+
+    def of(self, number: int) -> Values:
+        """Return the values of that row; the same object until they change."""
+        return self._values.get(number, NO_VALUES)
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the rows that have values."""
+        return list(self._values)
+
+    def fill(self, stored: Mapping[int, Values]) -> None:
+        """Take over stored values, but for rows that have values: these are newer."""
+        for number, values in stored.items():
+            self._values.setdefault(number, values)
+
+    def put(self, number: int, values: Values) -> None:
+        """Replace all values of a row."""
+        self._values[number] = values
+
+    def put_reference(self, number: int, reference: object) -> None:
+        """Replace all values of a row by its reference."""
+        self._values[number] = {REFERENCE: reference}
+
+    def replace_reference(self, number: int, reference: object) -> None:
+        """Replace the reference of a row; its other values stay."""
+        self._values[number] = {**self.of(number), REFERENCE: reference}
+
+    def keep(self, number: int, physical_id: str | None, values: Values) -> dict[str, object] | None:
+        """Replace the values of a row by those that `AttributeReader.read` has returned. Return what is stored of them
+        in its column `attributes`. None: nothing, as the physical id in the row is the only value and nothing else was
+        stored before."""
+        if not is_worth_storing(values, physical_id):
+            return {} if self.drop(number) else None
+        self._values[number] = values
+        return storable(values)
+
+    def drop(self, number: int) -> bool:
+        """Drop the values of a row. Returns whether there were any."""
+        return bool(self._values.pop(number, None))
+
+    def drop_attributes(self, number: int, is_dropped: Callable[[str], bool] = lambda attribute: True) -> bool:
+        """Drop the values of a row's attributes for which `is_dropped(attribute)`. The reference stays. Returns whether
+        there were any."""
+        values = self.of(number)
+        kept = {name: value for name, value in values.items()
+                if name == REFERENCE or not is_dropped(attribute_of(name))}
+        if len(kept) == len(values):
+            return False
+        self._values[number] = kept
+        return True
 
 
 class StackScope:

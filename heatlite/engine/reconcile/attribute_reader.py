@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import partial
 
 from heatlite.common import exception
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
@@ -40,15 +40,6 @@ class AttributeReader:
             kept[attribute_cache.key(attribute, tuple(path))] = value
         return kept
 
-    def keep(self, row_id: int, physical_id: str | None, values: Mapping[str, object]) -> dict[str, object] | None:
-        """Cache the values of a row that `read` has returned. Return what is stored of them in its column `attributes`:
-        no errors, so that those values are read again after a restart. None: nothing, as the physical id in the row is
-        the only value and nothing else was stored before."""
-        if len(values) == 1 and values[attribute_cache.REFERENCE] == physical_id:
-            return {} if self._leased.cached_values.pop(row_id, None) else None
-        self._leased.cached_values[row_id] = values
-        return attribute_cache.storable(values)
-
     def is_live(self, name: str, attribute: str) -> bool:
         """Whether the attribute comes from a service and must be read anew each time, not from the cache."""
         row = self._leased.current(name)
@@ -65,11 +56,10 @@ class AttributeReader:
 
     def forget_live(self) -> None:
         """Drop the live attributes from the cache, so that they are read anew."""
-        for row_id, values in list(self._leased.cached_values.items()):
-            row = self._leased.rows.get(row_id)
+        cache = self._leased.attribute_cache
+        for number in cache.numbers():
+            row = self._leased.rows.get(number)
             if row is None:                         # added since the rows were read
-                del self._leased.cached_values[row_id]
-                continue
-            name = row.name
-            self._leased.cached_values[row_id] = {key: value for key, value in values.items()
-                                                  if not self.is_live(name, attribute_cache.attribute_of(key))}
+                cache.drop(number)
+            else:
+                cache.drop_attributes(number, partial(self.is_live, row.name))

@@ -236,7 +236,8 @@ class StepExecutor(StepInspector):
         resource = self.contexts.resource(step, self._leased.rows[row_id])
         if action is Action.UPDATE:
             resource.apply_definition(work.wanted())
-        stored = self.attributes.keep(row_id, resource.resource_id, self.attributes.read(resource, step.name))
+        stored = self._leased.attribute_cache.keep(
+            row_id, resource.resource_id, self.attributes.read(resource, step.name))
         if stored is not None:
             work.columns['attributes'] = stored
 

@@ -20,7 +20,7 @@ from heatlite.engine import function
 from heatlite.engine.compat.stack_template import StackTemplate
 from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
-from heatlite.engine.reconcile.attribute_cache import StackScope
+from heatlite.engine.reconcile.attribute_cache import REFERENCE, StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.outputs import PresentOutputs
 from heatlite.engine.resource import Resource
@@ -345,9 +345,10 @@ class Stack(Mapping[str, Resource]):
         row = self._leased.current(name)
         if row is None or refid is None:            # optional properties are None, as are ids of what does not exist
             return False
-        if refid in (row.physical_id, self._leased.cached_values.get(row.id, {}).get('')):
+        cache = self._leased.attribute_cache
+        if refid in (row.physical_id, cache.of(row.id).get(REFERENCE)):
             return True
-        return self._leased.cached_values.get(row.id) is None and self[name].get_reference_id() == refid
+        return not cache.has(row.id) and self[name].get_reference_id() == refid
 
     def restart_resource(self, name: str, reason: str = '') -> None:
         """Replace a resource: mark it as unhealthy, and begin an update of the stack to its present definition.

@@ -12,6 +12,7 @@ from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
+from heatlite.engine.reconcile.attribute_cache import AttributeCache
 from heatlite.engine.reconcile.unread_rows import ReadRows, UnreadRows
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.rows import NotRead
@@ -39,7 +40,7 @@ class LeasedStack:
         self._context = context
         self._traversal = traversal
         self._secrets: set[str] = set()
-        self.cached_values: dict[int, Mapping[str, object]] = {}   # row -> its cached values, see `attribute_cache`
+        self._attribute_cache = AttributeCache()
         self._traced = 0                            # generation whose action has ended for traces
         self._signalled = 0                         # generation in which the last signal was handled
         self._unread = unread
@@ -75,6 +76,10 @@ class LeasedStack:
     @property
     def traversal(self) -> Traversal:
         return self._traversal
+
+    @property
+    def attribute_cache(self) -> AttributeCache:
+        return self._attribute_cache
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -139,9 +144,9 @@ class LeasedStack:
 
     def fill(self, read: ReadRows) -> None:
         """Take over stored rows, and the cached values of those that were not in memory: others may have changed."""
-        for number in self._traversal.fill(read.rows, read.unread, read.next_row):
-            if number in read.cached_values:
-                self.cached_values.setdefault(number, read.cached_values[number])
+        filled = self._traversal.fill(read.rows, read.unread, read.next_row)
+        self._attribute_cache.fill({number: read.cached_values[number]
+                                    for number in filled if number in read.cached_values})
 
     def asked(self, ask: Callable[[], T]) -> T:
         """Return `ask()`. If it needs rows that are not in memory, all are read first."""

@@ -107,7 +107,7 @@ def load(runtime: Runtime, database: Database, lease: Lease, types: TypeRegistry
     held = _held(database, row, wanted)
     leased = LeasedStack(row, lease, wanted, context, traversal(
         runtime, row, target(row, wanted, permissions), read.rows, retry_limit, held, is_partial), path, unread)
-    leased.cached_values.update(read.cached_values)
+    leased.attribute_cache.fill(read.cached_values)
     return leased
 
 

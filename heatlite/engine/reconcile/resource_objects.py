@@ -181,7 +181,7 @@ class ResourceObjects:
     # --- values for the template language (attribute_cache.StackScope) ------------------------------------
 
     def _cached_values(self, row: ResourceState) -> Mapping[str, object]:
-        return self._leased.cached_values.get(row.id, {})
+        return self._leased.attribute_cache.of(row.id)
 
     def _ask(self, row: ResourceState, attribute: str, path: tuple[object, ...]) -> object:
         future_object = self._preview_state.objects.get(row.id)

@@ -94,22 +94,22 @@ class SignalRefresh:
 
     def _read_anew(self, row: ResourceState) -> None:
         """Read the attributes of a row whose type calls no service, and store them if they have changed."""
-        executor = self._executor
+        executor, cache = self._executor, self._leased.attribute_cache
         if executor.objects.kind_of(row).default_client_name is not None:
             return
         while True:
-            before = self._leased.cached_values.get(row.id)
+            before = cache.of(row.id)
             values = executor.attributes.read(executor.objects.stored(row), row.name)
             now = self._leased.rows.get(row.id)
             if now is None or now.in_progress:
                 return                              # an action has begun meanwhile; it reads the values at its end
-            if now is row and self._leased.cached_values.get(row.id) is before:
+            if now is row and cache.of(row.id) is before:
                 break
             row = now                               # the values read mix the states before and after a change
         if values == before:
             return
-        stored = executor.attributes.keep(row.id, row.physical_id, values)
-        if stored is not None and stored != attribute_cache.storable(before or {}):
+        stored = cache.keep(row.id, row.physical_id, values)
+        if stored is not None and stored != attribute_cache.storable(before):
             self._journal.submit(self._leased.make_change(row=row, columns={'attributes': stored}))
 
 

@@ -15,7 +15,6 @@ from heatlite.common.timeutils import isotime
 from heatlite.db.connection import until_available
 from heatlite.engine.durability.journal import Journal, StopsDriving, Superseded
 from heatlite.engine.reconcile import stack_events
-from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -104,12 +103,8 @@ class StepStore:
     def _forget_attributes(self, row: ResourceState) -> dict[str, object]:
         """Drop what is cached of a row whose step has failed, as the step may have changed the object. Returns the
         column to store. The reference stays; attributes are read anew when they are needed."""
-        values = self._leased.cached_values.get(row.id, {})
-        kept = {name: value for name, value in values.items() if name == REFERENCE}
-        if len(kept) == len(values):
-            return {}
-        self._leased.cached_values[row.id] = kept
-        return {'attributes': kept}
+        cache = self._leased.attribute_cache
+        return {'attributes': cache.of(row.id)} if cache.drop_attributes(row.id) else {}
 
     def _stored(self, step: Step, row: ResourceState, why_not: StopsDriving | Superseded | None) -> None:
         self._storing -= 1
@@ -124,7 +119,7 @@ class StepStore:
     def remove(self, remove: commands.Remove) -> None:
         row = remove.row
         self._calls.forget_abort(remove.step)
-        self._leased.cached_values.pop(row.id, None)
+        self._leased.attribute_cache.drop(row.id)
         self._executor.stored_resources.forget(row.id)
         events = (self._event(row, None, self._executor.contexts.get(remove.step)),) if remove.event else ()
         if remove.event:

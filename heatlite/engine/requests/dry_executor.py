@@ -38,7 +38,7 @@ class DryExecutor(StepInspector):
             return None
         resource = self.contexts.resource(step, row, first=True)
         imports.take(resource, wanted, self._leased, self.stored_resources.holders)
-        self._leased.cached_values[row.id] = self.attributes.read(resource, row.name)
+        self._leased.attribute_cache.put(row.id, self.attributes.read(resource, row.name))
         return str(resource.resource_id), imports.differences(resource)
 
     def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:

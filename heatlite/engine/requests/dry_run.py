@@ -14,7 +14,6 @@ from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
-from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.requests.dry_executor import DryExecutor
@@ -112,7 +111,7 @@ class DryRun:
         turns.spend(STEPS_OF_COMMAND)
         match command:
             case commands.Persist(step, row, wait=True):
-                self.leased.cached_values.pop(row.id, None)
+                self.leased.attribute_cache.drop(row.id)
                 return commands.Persisted(step)
             case commands.Inspect(step, row):
                 return self._inspected(step, row)
@@ -234,7 +233,7 @@ class DryRun:
         elif (work.resource is not None
               and type(work.resource).get_reference_id is not Resource.get_reference_id
               and not self._refers_by_id(work.resource, work, row)):
-            self.leased.cached_values[row.id] = {REFERENCE: UNKNOWN}
+            self.leased.attribute_cache.put_reference(row.id, UNKNOWN)
 
     def _refers_by_id(self, present: Resource, work: StepContext, row: ResourceState) -> bool:
         """Whether the reference is the physical id, as the type says for the present and for the future properties."""

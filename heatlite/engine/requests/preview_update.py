@@ -22,7 +22,6 @@ from heatlite.engine import clients
 from heatlite.engine.clients import batched_reads
 from heatlite.engine.clients.batched_reads import BatchedReads
 from heatlite.engine.reconcile import loading, outputs
-from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -171,7 +170,7 @@ class Preview:
             mask |= Mask(self._rows.secrets(tx, row.id)) if rows else masking.NOTHING
         leased = LeasedStack(row, Lease(row.id, '', 0), definition, self._context,
                              loading.traversal(self._runtime, row, loading.target(row, definition), list(rows), 0))
-        leased.cached_values.update(cached_values)
+        leased.attribute_cache.fill(cached_values)
         is_update = row.id != NEW and row.action != Action.DELETE
         preview = PreviewedStack(row, definition, mask, before=before, outputs_before=outputs_before,
                                is_observed=is_update and (self._observe or row.converge))
@@ -213,7 +212,7 @@ class Preview:
             if why:
                 executor.changes[row.name].why_not_moved = why
                 continue
-            leased.cached_values[number] = {**leased.cached_values.get(number, {}), REFERENCE: references[number]}
+            leased.attribute_cache.replace_reference(number, references[number])
         for number in self._rows.separated(leased.id):
             change = executor.changes[leased.rows[number].name]
             if not change.why_not_moved and executor.objects.kind_of(leased.rows[number]).looks_up_others:
@@ -312,9 +311,9 @@ class Preview:
         resource.forget_nested()
         run.executor.preview_state.objects[row.id] = resource
         try:
-            run.leased.cached_values[row.id] = {REFERENCE: resource.get_reference_id()}
+            run.leased.attribute_cache.put_reference(row.id, resource.get_reference_id())
         except Exception:                           # raised by the type: the reference is unknown then
-            run.leased.cached_values[row.id] = {REFERENCE: UNKNOWN}
+            run.leased.attribute_cache.put_reference(row.id, UNKNOWN)
 
     def _stored(self, stored: StoredStack) -> tuple[StackDefinition, Mask]:
         with self._database.reader() as tx:
