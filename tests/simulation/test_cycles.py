@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from heatlite.engine.reconcile.step_calls import PoolCall
+from heatlite.engine.reconcile.active_steps import PoolCall
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import StoredResource

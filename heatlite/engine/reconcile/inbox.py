@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.engine.durability.journal import StopsDriving
+from heatlite.engine.reconcile.active_steps import ActiveSteps
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.runner_phase import RunnerPhase
 from heatlite.planning import commands
-from heatlite.planning.steps import Step
 
 Work = Callable[[], Iterable[commands.Command]]
 
@@ -18,15 +18,15 @@ Work = Callable[[], Iterable[commands.Command]]
 class RunnerInbox:
     """Any thread may add work; what the runner does not take in its phase is dropped."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, phase: RunnerPhase, news: Flag) -> None:
+    def __init__(self, runtime: Runtime, leased: LeasedStack, phase: RunnerPhase, steps: ActiveSteps,
+                 news: Flag) -> None:
         """`news`: set when there is work, and by others for which the runner's thread must not wait in `take`."""
         self._runtime = runtime
         self._leased = leased
         self._phase = phase
+        self._steps = steps
         self._news = news
         self._waiting: deque[tuple[Work, bool]] = deque()       # with whether it is a result
-        self._announced: set[Step | None] = set()   # steps that have an event here
-        self._handled: list[Step] = []              # steps whose events were handled since `take_handled`
 
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns; not while it drains."""
@@ -40,27 +40,20 @@ class RunnerInbox:
 
         self.ask(do)
 
-    def _put(self, work: Work, is_result: bool = False) -> bool:
-        """Return whether the runner takes it."""
+    def _put(self, work: Work, is_result: bool = False) -> None:
         if self._phase.is_stopped or (self._phase.is_draining and not is_result):
-            return False
+            return
         self._waiting.append((work, is_result))
         self._news.set()
-        return True
 
     def post(self, event: commands.Event) -> None:
         """Hand `event` to the traversal, in the runner's thread; while it drains, only results."""
-        # None: such an event does not complete the step's own work.
-        step = None if isinstance(event, (commands.Preempted, commands.TimedOut)) else event.step
-
         def handle() -> list[commands.Command]:
-            self._announced.discard(step)
-            if step is not None:
-                self._handled.append(step)
+            if not isinstance(event, commands.TimedOut):
+                self._steps.touch(event.step)
             return self._leased.traversal.handle(event, self._runtime.now())
 
-        if self._put(handle, isinstance(event, commands.RESULTS)):
-            self._announced.add(step)
+        self._put(handle, isinstance(event, commands.RESULTS))
 
     def fail(self, why: StopsDriving) -> None:
         """Raise `why` in the runner's thread: a write, or a request to a service, was refused."""
@@ -72,9 +65,6 @@ class RunnerInbox:
             raise failure.pop()
 
         self._put(fail, is_result=True)
-
-    def has_event_of(self, step: Step) -> bool:
-        return step in self._announced
 
     def keep_results(self) -> None:
         """Drop all other work: the runner drains."""
@@ -93,8 +83,3 @@ class RunnerInbox:
         self._news.wait()
         self._news.clear()
         return None
-
-    def take_handled(self) -> list[Step]:
-        """Return the steps whose events were handled since the last call."""
-        handled, self._handled = self._handled, []
-        return handled

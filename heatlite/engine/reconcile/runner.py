@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from heatlite.common import exception, metrics, outages, turns
 from heatlite.engine.durability.journal import LeaseLost, NotStored
 from heatlite.engine.durability.timers import Timer
+from heatlite.engine.reconcile.active_steps import ActiveSteps
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
@@ -79,9 +80,10 @@ class Runner:
         self._end = ended
         self._news = runtime.flag()                 # its thread waits for it: there is work, or another phase
         self._phase = phase = RunnerPhase(runtime, self._news)
-        self._inbox = RunnerInbox(runtime, leased, phase, self._news)
-        self._calls = StepCalls(runtime, driving, leased, executor, self._inbox, phase, self._note_idle)
-        self._store = StepStore(runtime, leased, executor, driving.journal, self._inbox, phase, self._calls)
+        self._steps = steps = ActiveSteps()
+        self._inbox = RunnerInbox(runtime, leased, phase, steps, self._news)
+        self._calls = StepCalls(runtime, driving, leased, executor, self._inbox, phase, steps, self._note_idle)
+        self._store = StepStore(runtime, leased, executor, driving.journal, self._inbox, phase, steps, self._calls)
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
         self._is_woken = False                      # its inbox has a wake-up that has not begun
@@ -160,6 +162,7 @@ class Runner:
             turns.begin(*self.leased.owners)
             if not self._is_idle and not self._phase.begins_nothing:
                 self._perform(self._callbacks.begin(self))
+                self._forget_ended()
             while not self._phase.is_stopped and not self._is_drained():
                 work = self._inbox.take()
                 if work is None:
@@ -202,10 +205,10 @@ class Runner:
         return self._callbacks.catch_up(self)
 
     def _forget_ended(self) -> None:
-        """Drop what was kept for the steps that have ended with the last event."""
-        for step in self._inbox.take_handled():
+        """Drop what is kept of the steps that have ended since the last call."""
+        for step in self._steps.take_touched():
             if self.leased.traversal.has_ended(step):
-                self.executor.contexts.forget(step)
+                self._calls.forget(step)
 
     def _note_idle(self) -> None:
         if self._phase.has_ended and not self._calls.is_busy and not self.signal_dispatcher.is_busy:
@@ -251,6 +254,7 @@ class Runner:
                 case commands.Pause(step, row, hook):
                     self.breakpoints.pause(step, row, hook)
                 case commands.ReleaseHook(step, row, hook, why):
+                    self._steps.touch(step)         # it has ended: of what came before, a context may be left
                     self.breakpoints.release(row, hook, why)
                 case commands.Note(step, row):
                     store.note(step, row)

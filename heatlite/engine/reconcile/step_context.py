@@ -23,8 +23,8 @@ class StepContext:
     """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
     __slots__ = ('as_stored', 'away_since', 'cause', 'columns', 'data', 'definition', 'difference', 'error',
-                 'fingerprint', 'first_check', 'handle', 'metadata', 'resource', 'row_id', 'storing', 'undoing',
-                 'waits', 'was_sent')
+                 'fingerprint', 'first_check', 'handle', 'metadata', 'resource', 'row_id', 'undoing', 'waits',
+                 'was_sent')
 
     def __init__(self) -> None:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
@@ -40,7 +40,6 @@ class StepContext:
         self.undoing = False
         self.away_since: datetime | None = None         # since then the service has answered no call
         self.was_sent = False                           # a request that creates its object may have been sent
-        self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
         self.first_check: datetime | None = None        # when a check first found that it is not done
         self.waits: Wait | None = None                  # as noted last

@@ -62,6 +62,10 @@ class StepSpans:
             case commands.Recovered(step, commands.Outcome.UNKNOWN):
                 self._end(tracer, step, FAILED, commands.Outcome.UNKNOWN.value)
 
+    def forget(self, tracer: Tracer, step: Step) -> None:
+        """End the span of a step that has ended without an event that says so."""
+        self._end(tracer, step, ENDED_EARLY)
+
     def _end(self, tracer: Tracer, step: Step, outcome: str, reason: str | None = None) -> None:
         span, action = self._open.pop(step, (None, None))
         if span is None or action is None:

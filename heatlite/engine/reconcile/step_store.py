@@ -15,6 +15,7 @@ from heatlite.common.timeutils import isotime
 from heatlite.db.connection import until_available
 from heatlite.engine.durability.journal import Journal, StopsDriving, Superseded
 from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile.active_steps import ActiveSteps, StepPhase
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -37,21 +38,21 @@ class StepStore:
     """Called in the runner's thread, but for `_stored`, which the journal calls."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal,
-                 inbox: RunnerInbox, phase: RunnerPhase, calls: StepCalls) -> None:
+                 inbox: RunnerInbox, phase: RunnerPhase, steps: ActiveSteps, calls: StepCalls) -> None:
         self._runtime = runtime
         self._leased = leased
         self._executor = executor
         self._journal = journal
         self._inbox = inbox
         self._phase = phase
+        self._steps = steps
         self._calls = calls
         self._stored_rows = 0
-        self._storing = 0                           # intents that are not stored yet
 
     @property
     def is_waiting(self) -> bool:
         """Whether the intent of a step is being stored."""
-        return self._storing > 0
+        return self._steps.storing > 0
 
     def persist(self, persist: commands.Persist) -> list[commands.Command]:
         """Store a row. Returns the commands that follow if its step need not wait for the commit."""
@@ -95,8 +96,7 @@ class StepStore:
         if self._executor.is_harmless(row):
             self._journal.submit(change)
             return self._leased.traversal.handle(commands.Persisted(step), self._runtime.now())
-        work.storing = True
-        self._storing += 1
+        self._steps.enter(step, StepPhase.STORING)
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
 
@@ -107,14 +107,11 @@ class StepStore:
         return {'attributes': cache.of(row.id)} if cache.drop_attributes(row.id) else {}
 
     def _stored(self, step: Step, row: ResourceState, why_not: StopsDriving | Superseded | None) -> None:
-        self._storing -= 1
-        work = self._executor.contexts.get(step)
-        if work is not None:
-            work.storing = False
+        self._steps.enter(step, StepPhase.REPORTED)
         if isinstance(why_not, StopsDriving):
             self._inbox.fail(why_not)
-        elif not self._calls.end_if_aborted(step, row.action):
-            self._inbox.post(commands.Persisted(step))
+        else:
+            self._calls.note_stored(step, row)
 
     def remove(self, remove: commands.Remove) -> None:
         row = remove.row
@@ -134,6 +131,7 @@ class StepStore:
     def _context(self, step: Step) -> StepContext:
         """Return the context of the step. Waits for the database, where its definition needs it: the results of other
         steps under way would be lost without the runner. Raises DatabaseUnavailable if that was stopped meanwhile."""
+        self._steps.touch(step)
         return until_available(lambda: self._executor.contexts.begin(step), self._runtime.sleep,
                                lambda: self._phase.is_stopped)
 
