@@ -10,7 +10,7 @@ from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
 from heatlite.engine.resources import packed
-from heatlite.engine.resources.rest import described_resource, types, verify
+from heatlite.engine.resources.rest import applied_names, types, verify
 from tests.plugins.rest import samples
 
 EVERY = sorted(types.files())
@@ -87,7 +87,7 @@ def test_a_name_that_leads_nowhere_does_not_say_that_the_object_is_gone(cloud, b
     lost = {key: value.replace('known', 'lost') if isinstance(value, str) and key in named else value
             for key, value in samples.required(name, packed.facts(name)).items()}
     here.record.properties = lost
-    here.record.data.pop(described_resource.PARENTS, None)
+    here.record.data.pop(applied_names.DATA_KEY, None)
     here.definition = here.define(lost)
     old = here.fresh('CREATE', 'COMPLETE')
     with contextlib.suppress(exception.ObjectUncomparable):

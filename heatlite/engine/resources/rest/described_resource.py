@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypedDict
 
 from keystoneauth1.exceptions import HttpError
-from oslo_utils import uuidutils
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -26,23 +25,31 @@ from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.packed import RuleFacts
-from heatlite.engine.resources.rest import edges, existing_objects, hooks, names, plans, rules, service, waits
-from heatlite.engine.resources.rest.bodies import without_nulls
-from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
+from heatlite.engine.resources.rest import (
+    applied_names,
+    attributes,
+    begun_additions,
+    call_progress,
+    edges,
+    existing_objects,
+    hooks,
+    names,
+    plans,
+    rules,
+    service,
+    waits,
+)
+from heatlite.engine.resources.rest.applied_names import Applied
+from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall
 from heatlite.engine.resources.rest.description import TypeDescription
-from heatlite.engine.resources.rest.subresources import items
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick, places
-from heatlite.engine.resources.rest.words import AttributeWords, Kept
+from heatlite.engine.resources.rest.words import Kept
 from heatlite.engine.resources.unknown_values import entries
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
 from heatlite.planning import marks
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
-PARENTS = 'rest_parents'                    # resource data: property -> its value with ids, if it has names, as JSON
-BEGUN = 'rest_begun'                        # resource data: what updates began to add, see `_note_begun`, as JSON
-PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
-
 
 class UpdateCalls(TypedDict):
     """`calls`: as stored."""
@@ -52,28 +59,6 @@ class UpdateCalls(TypedDict):
 
 class DeleteCalls(TypedDict):
     sent: bool
-
-
-class Applied(Values):
-    """Properties as applied. `stored`: those whose names need not be looked up again, with ids."""
-
-    def __init__(self, stored: Mapping[str, object], properties: Values) -> None:
-        self._stored = stored
-        self._properties = properties
-
-    def __getitem__(self, name: str) -> object:
-        return self._stored[name] if name in self._stored else self._properties[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._properties)
-
-    def __len__(self) -> int:
-        return len(self._properties)
-
-    @property
-    def unresolved(self) -> set[str]:
-        """Names of properties read so far that still have a name that leads nowhere."""
-        return set(getattr(self._properties, 'unresolved', ())) - set(self._stored)
 
 
 class DescribedResource(resource.Resource):
@@ -92,7 +77,7 @@ class DescribedResource(resource.Resource):
 
     def handle_create(self) -> dict[str, object]:
         self.made_here = True
-        self._forget_progress()             # of an attempt that was undone
+        call_progress.forget(self)          # of an attempt that was undone
         if not self.description.retry.get('create'):       # else it is sent while polling, as often as the service asks
             self._make()
         return {}
@@ -142,59 +127,8 @@ class DescribedResource(resource.Resource):
 
     def _made(self, physical_id: str) -> None:
         existing.forget(self)
-        self._store_named(self.properties)
+        applied_names.store(self, self.properties)
         self.resource_id_set(physical_id)
-
-    def _store_named(self, properties: Properties) -> None:
-        """Store what `properties` have by name, once they are applied."""
-        self._store(PARENTS, {**self._by_name(properties), **self._named_for_ever(properties)})
-
-    def _named_for_ever(self, properties: Properties) -> dict[str, object]:
-        """Return what `_named` has of the properties that no update of the object changes: it stays as it was made."""
-        changing = self.calc_update_allowed(properties)
-        return {name: value for name, value in self._named().items()
-                if name in self._parents or name not in changing}
-
-    def _store(self, place: str, values: Mapping[str, object] | list[dict[str, object]]) -> None:
-        """Store values as resource data, unless they are stored already; without values there is none."""
-        text = json.dumps(values)
-        if not values and place in self._data:
-            self.data_delete(place)
-        elif values and self._data.get(place) != text:
-            self.data_set(place, text)
-
-    def _by_name(self, properties: Properties) -> dict[str, object]:
-        """Return the properties, with ids, that have names and say what the object is a part of, or are used to delete
-        it: a name may lead nowhere, or elsewhere, as long as the object is there."""
-        used = self.description.used_to_delete
-        names_used = [*self._parents, *(name for name in self.properties_schema if name in used)]
-        values = {name: properties[name] for name in names_used}
-        found = {name: value for name, value in values.items() if name in properties.looked_up}
-        given = list(properties.resolved_data().values()) if found else []
-        return {name: value for name, value in found.items() if without_nulls(value) not in given}
-
-    def _named(self) -> dict[str, object]:
-        """Return what `_by_name` has found of the properties that are applied."""
-        if self.resource_id is None or PARENTS not in self._data:
-            return {}
-        named: dict[str, object] = json.loads(self._data[PARENTS])
-        return named
-
-    @property
-    def _parents(self) -> list[str]:
-        """Properties that say what the object is a part of, for ever."""
-        return [name for name in self.description.parents if name in self.properties_schema
-                and not self.properties.schema[name].update_allowed]
-
-    def _parent(self, properties: Values, name: str) -> object:
-        """Raise EntityNotFound if a name leads nowhere, and where it led to was not stored."""
-        stored = self._named()
-        if name in stored:
-            return stored[name]
-        value = properties.get(name)
-        if name in getattr(properties, 'unresolved', ()) and not uuidutils.is_uuid_like(value):
-            raise exception.EntityNotFound(entity=name, name=value)
-        return value
 
     def _id_of(self, found: object) -> object:
         what = self.description
@@ -220,16 +154,16 @@ class DescribedResource(resource.Resource):
     def _settled(self, action: str) -> bool:
         """After the thing was made: what belongs to it, its status, its sub-collections."""
         what = self.description
-        if what.then and not self._has_run('then'):
-            self._run('then', self._filled(what.then), last=False)
+        if call_progress.made(self, 'then') < len(what.then):
+            call_progress.run(self, 'then', self._filled(what.then), last=False)
         if not self._is_ready(action):
             return False
         if what.follow:
             calls = plans.follow(what, self.scope(), self.properties, None, self.read)
-            self._run('follow', calls, last=not what.finish)
+            call_progress.run(self, 'follow', calls, last=not what.finish)
         if what.finish:
-            self._run('finish', self._filled(what.finish))
-        self._forget_progress()
+            call_progress.run(self, 'finish', self._filled(what.finish))
+        call_progress.forget(self)
         return True
 
     def _filled(self, templates: Iterable[CallTemplate]) -> list[DescribedCall]:
@@ -255,30 +189,6 @@ class DescribedResource(resource.Resource):
         can_stay = action == 'create' and self.replaces is not None and bool(what.busy_says)
         return not can_stay or any(text in str(error) for text in what.busy_says)
 
-    # --- several calls ------------------------------------------------------------------------------------
-
-    def _run(self, name: str, calls: list[DescribedCall], last: bool = True) -> None:
-        """Make the calls that were not made yet. `last`: nothing follows, so the last one need not be remembered."""
-        made = self._progress().get(name, 0)
-        for number, call in enumerate(calls):
-            if number < made:
-                continue
-            self.send(call)
-            if number + 1 < len(calls) or not last:
-                self.data_set(PROGRESS, json.dumps({**self._progress(), name: number + 1}))
-                self.resource_id_set(self.resource_id)          # durable with it
-
-    def _progress(self) -> dict[str, int]:
-        done: dict[str, int] = json.loads(self.data().get(PROGRESS, '{}'))
-        return done
-
-    def _has_run(self, name: str) -> bool:
-        return self._progress().get(name, 0) >= len(getattr(self.description, name))
-
-    def _forget_progress(self) -> None:
-        if PROGRESS in self._data:
-            self.data_delete(PROGRESS)
-
     # --- update -------------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
@@ -286,13 +196,13 @@ class DescribedResource(resource.Resource):
         what = self.description
         wanted = json_snippet.properties(self._schemata(), self.context)
         self.translate_properties(wanted)
-        changed = {**prop_diff, **self._led_elsewhere(wanted)}
+        changed = {**prop_diff, **applied_names.led_elsewhere(self, wanted)}
         if not changed and not self.is_uncertain:
-            self._store_named(wanted)       # the same ids may be given by name now
+            applied_names.store(self, wanted)                   # the same ids may be given by name now
             return None
-        self._forget_progress()             # of whatever was interrupted before
+        call_progress.forget(self)          # of whatever was interrupted before
         before = self.before()
-        staying = Applied(self._named_for_ever(wanted), wanted)
+        staying = Applied(applied_names.lasting(self, wanted), wanted)
         scope = self.scope(staying, old=before, changed=changed)
         calls = plans.update(what, scope, changed, self) if changed else []
         again = None
@@ -300,49 +210,21 @@ class DescribedResource(resource.Resource):
             with self._having(wanted):
                 again = plans.create(what, scope, self)
             calls.append(again)
-        calls += self._dropped(wanted)
+        calls += begun_additions.dropped(self, wanted)
         calls += plans.follow(what, scope, wanted, before, self.read, set(changed), self.is_uncertain)
-        self._note_begun(wanted, before)
+        begun_additions.note(self, wanted, before)
         waits_for_others = bool(what.retry.get('update'))
         for call in () if waits_for_others else calls:
             answer = self.send(call)
             if call is again:
                 self._keep(names.unwrapped(what, answer))
         if not waits_for_others:
-            self._store(BEGUN, [])
-        self._store_named(wanted)
+            begun_additions.forget(self)
+        applied_names.store(self, wanted)
         if what.repaired_in_place and changed.keys() & set(places(what.id)):
             with self._having(wanted):
                 self._set_id(str(self._id_of({})))
         return {'calls': [call.stored() for call in calls] if waits_for_others else []}
-
-    def _led_elsewhere(self, wanted: Properties) -> dict[str, object]:
-        """Return the wanted values of properties whose names led to other objects when they were applied."""
-        staying = self._named_for_ever(wanted)
-        return {name: wanted[name] for name, applied in self._named().items()
-                if name not in staying and without_nulls(wanted[name]) != without_nulls(applied)}
-
-    def _note_begun(self, wanted: Properties, before: Values) -> None:
-        """Store, before any call, the properties whose items this update begins to add. If it fails, some were added,
-        which nothing else says: the next update and the delete take them away."""
-        added = plans.added(self.description, wanted, before) if self.description.repaired_in_place else {}
-        begun = self._begun()
-        if added and added not in begun:
-            self._store(BEGUN, [*begun, added])
-            self.resource_id_set(self.resource_id)              # durable with it
-
-    def _begun(self) -> list[dict[str, object]]:
-        found: list[dict[str, object]] = json.loads(self._data.get(BEGUN, '[]'))
-        return found
-
-    def begun_items(self, name: str) -> list[object]:
-        """The items of a property that updates which failed may have added."""
-        return [item for begun in self._begun() for item in items(begun.get(name))]
-
-    def _dropped(self, properties: Values) -> list[DescribedCall]:
-        """Calls that take away what updates which failed have added, but for what these properties have."""
-        return [call for begun in self._begun() for call in plans.dropped(
-            self.description, self.scope(properties, old=Applied(begun, properties)), begun)]
 
     def _set_id(self, physical_id: str) -> None:
         if physical_id != self.resource_id:
@@ -364,22 +246,22 @@ class DescribedResource(resource.Resource):
         What somebody has added to a list since then must be taken away, though it was never applied.
         """
         seen = self.observed.values if self.observed is not None else {}
-        return Applied({**self._named(), **seen}, self.properties)
+        return Applied({**applied_names.stored(self), **seen}, self.properties)
 
     def check_update_complete(self, handle: UpdateCalls | None) -> bool:
         if handle is None:
             return True
         calls = [DescribedCall.read(stored) for stored in handle['calls']]
         try:
-            self._run('update', calls, last='update' not in self.description.waits)
+            call_progress.run(self, 'update', calls, last='update' not in self.description.waits)
         except Exception as error:
             if not self._may_ask_again('update', error):
                 raise
             return False
         if not self._is_ready('update'):
             return False
-        self._store(BEGUN, [])              # the calls were made here if the service may be busy
-        self._forget_progress()
+        begun_additions.forget(self)        # the calls were made here if the service may be busy
+        call_progress.forget(self)
         return True
 
     def compare(self, after: ResourceDefinition) -> Comparison:
@@ -465,7 +347,7 @@ class DescribedResource(resource.Resource):
         what = self.description
         scope = self.scope(self.last_known())
         with self._gone_is_fine():
-            calls = plans.before_delete(what, scope, self.read) + self._dropped(scope.properties)
+            calls = plans.before_delete(what, scope, self.read) + begun_additions.dropped(self, scope.properties)
             for call in calls:
                 with self._gone_is_fine():
                     self.send(call)
@@ -511,7 +393,7 @@ class DescribedResource(resource.Resource):
         if self._last_known is None:
             applied = self.frozen_definition().properties(self._schemata(), self.context)
             self.translate_properties(applied, ignore_resolve_error=True)
-            self._last_known = Applied(self._named(), applied)
+            self._last_known = Applied(applied_names.stored(self), applied)
         return self._last_known
 
     # --- after a crash ------------------------------------------------------------------------------------
@@ -560,7 +442,8 @@ class DescribedResource(resource.Resource):
         """What the places of templates stand for."""
         found = self.properties if properties is None else properties
         return TemplatingScope(found, {
-            **{name: functools.partial(self._parent, found, name) for name in self._parents},
+            **{name: functools.partial(applied_names.parent, self, found, name)
+               for name in applied_names.parents(self)},
             'id': self.resource_id, 'uuid': self.uuid, 'physical_name': self.physical_resource_name,
             'name': lambda: names.chosen(self, found), 'own_project': lambda: self.context.cloud_project_id,
             'own_projects': lambda: [self.context.cloud_project_id],
@@ -613,8 +496,8 @@ class DescribedResource(resource.Resource):
         return found
 
     def data_when_imported(self, data: object) -> dict[str, str]:
-        named = self._by_name(self.properties)
-        return {PARENTS: json.dumps(named)} if named else {}
+        named = applied_names.found(self, self.properties)
+        return {applied_names.DATA_KEY: json.dumps(named)} if named else {}
 
     def live_when_imported(self, data: Any) -> dict[str, object]:
         is_itself = self.description.object is not None         # else what is shown is something else
@@ -687,23 +570,7 @@ class DescribedResource(resource.Resource):
             return None
 
     def _resolve_attribute(self, name: str) -> object:
-        if self.resource_id is None:
-            return None
-        what = self.description
-        written = what.attributes.get(name, name)
-        source: AttributeWords = {'field': written} if isinstance(written, str) else written
-        field = source.get('field')
-        if field is not None:
-            return pick(self.shown(fresh=self.attributes.get_cache_mode(name) == 'cache_none'), field)
-        if 'data' in source:
-            kept = self.data().get(source['data'], source.get('otherwise'))
-            return json.loads(kept) if kept is not None and source.get('json') else kept
-        if 'call' in source:
-            calls = first_that_applies(templates(source['call']), self.scope())
-            return self.read(calls[0]) if calls else None
-        if 'value' in source:
-            return fill(source['value'], self.scope())
-        return hooks.REGISTERED[source['hook']](self, name)
+        return None if self.resource_id is None else attributes.value(self, name)
 
     def get_reference_id(self) -> Any:
         if self.reference_kind == 'physical_name' and self.resource_id is not None:

@@ -12,7 +12,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.openstack.neutron import neutron, security_rules
-from heatlite.engine.resources.rest import edges, subresources
+from heatlite.engine.resources.rest import begun_additions, edges, subresources
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.unknown_values import entries
@@ -228,7 +228,7 @@ def refuse_present_routes(resource: DescribedResource, call: None) -> None:
 def refuse_more_present_routes(resource: DescribedResource, calls: list[DescribedCall],
                                changed: Values) -> list[DescribedCall]:
     before = resource.before()
-    own = subresources.items(before['routes']) + resource.begun_items('routes')
+    own = subresources.items(before['routes']) + begun_additions.items(resource, 'routes')
     more = subresources.without(subresources.items(changed.get('routes')), own)
     if more:
         _refuse_present(resource, before, more)
