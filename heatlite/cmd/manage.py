@@ -82,7 +82,7 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
     return config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
         'command', title=_('Commands'), handler=_add_commands)], description=_(
             'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'),
-        reports=lambda conf: conf.command.name == check_config.COMMAND)
+        reports=lambda conf: conf.command.name == check_config.COMMAND, is_service=False)
 
 
 def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

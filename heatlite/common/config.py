@@ -11,6 +11,7 @@ import copy
 import io
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ WRONG_COMMAND_LINE = 2          # with which argparse ends
 def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = None,
          default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
          warn: bool = True, description: str = '',
-         reports: Callable[[cfg.ConfigOpts], bool] = lambda _conf: False) -> cfg.ConfigOpts:
+         reports: Callable[[cfg.ConfigOpts], bool] = lambda _conf: False, is_service: bool = True) -> cfg.ConfigOpts:
     """Read the command line and the files, set up logging, return the options.
 
     Files: `--config-file`, else `default_files`, else heatlite.conf and PROGRAM.conf in ~/.heatlite, ~, /etc/heatlite
@@ -91,7 +92,9 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     that is set and has no effect.
     `description`: of the program, for `--help`. `reports(conf)`: whether the program itself reports all values that
     are wrong (`problems`), rather than end at the first one; if there are any, no log is set up.
-    Raises InvalidOptions when a value or a file is wrong.
+    `is_service`: else the log is standard error, unless the command line names a file: a command of root would make a
+    file of root where the files name a folder.
+    Raises InvalidOptions when a value or a file is wrong, or the log cannot be written.
     """
     from oslo_log import log
 
@@ -106,16 +109,24 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         conf.set_default('logging_default_format_string', LOG_LINE_OF_THE_SERVICE)
         has_commands = any(isinstance(option, cfg.SubCommandOpt) for option in command_line)
         conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands, reads_files)])
+    said = io.StringIO()                    # by argparse and oslo.config, which end the process
     try:
-        conf(_with_folders(arguments, program) if reads_files else list(arguments), project=PROJECT, prog=program,
-             version=release.text(), default_config_files=None if default_files is None else list(default_files),
-             default_config_dirs=None if reads_files else [])
+        with contextlib.redirect_stderr(said):
+            conf(_with_folders(arguments, program) if reads_files else list(arguments), project=PROJECT, prog=program,
+                 version=release.text(), default_config_files=None if default_files is None else list(default_files),
+                 default_config_dirs=None if reads_files else [])
     except SystemExit as error:
+        wrong = settings.wrong_argument(conf, said.getvalue()) if error.code else ''
+        if wrong:
+            raise InvalidOptions(wrong) from None
+        sys.stderr.write(said.getvalue())
         if error.code != WRONG_COMMAND_LINE:
             raise
         raise InvalidOptions(error.code) from None
     except cfg.ConfigDirNotFoundError as error:
         raise InvalidOptions(f'--config-dir {error.config_dir}: there is no such folder') from None
+    except IsADirectoryError as error:
+        raise InvalidOptions(f'--config-file {error.filename}: this is a folder; --config-dir takes one') from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise InvalidOptions(_in_a_line(conf, error)) from None
     settings.assignments(conf).values.clear()
@@ -125,18 +136,33 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         override(conf, assignment)
         register_cells(conf)            # of names that were just assigned
         register_clouds(conf)
+    if not is_service and not reports(conf):
+        _ignore_log_files(conf)
     for problem in problems(conf):
         if reports(conf):
             return conf
         raise InvalidOptions(problem)
+    if not is_service:
+        _ignore_log_files(conf)
     if not (conf.log_file or conf.log_dir or conf.use_journal):
         conf.set_default('use_stderr', True)    # by default the library writes to standard output, which is for results
-    log.setup(conf, PROJECT)
+    try:
+        log.setup(conf, PROJECT)
+    except OSError as error:
+        raise InvalidOptions(f'{_log_options(conf)}: {error.filename} cannot be written: {error.strerror}') from None
     logs.install(conf, PROJECT)
     if warn:
         for problem in (*settings.unknown_names(conf), *settings.without_effect(conf)):
             LOG.warning('%s', problem)
     return conf
+
+
+def _ignore_log_files(conf: cfg.ConfigOpts) -> None:
+    """Make the options log_dir and log_file of files and of the environment have no effect."""
+    for name in ('log_dir', 'log_file'):
+        found = conf.get_location(name)
+        if found is not None and found.location is not cfg.Locations.command_line:
+            conf.set_override(name, None)
 
 
 def _with_folders(arguments: Sequence[str], program: str) -> list[str]:
@@ -251,7 +277,8 @@ def override(conf: cfg.ConfigOpts, assignment: str) -> None:
             opt.type(value.strip())
         except ValueError as error:
             shown = f'{name}=***' if opt.secret else assignment
-            raise InvalidOptions(f'--set {shown}: {error} (allowed: {settings.allowed(opt)})') from None
+            raise InvalidOptions(
+                f'--set {shown}: {settings.reason(error)} (allowed: {settings.allowed(opt)})') from None
     settings.assignments(conf).values.setdefault((group, option), []).append(value.strip())
     _forget_values(conf)
 

@@ -50,6 +50,7 @@ NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
     'a folder in which the processes of a host lock the numbers of their queues')}
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
 _PORT = re.compile(r'(?:\[[^]]*\]|[^:\[\]]*)(?::(\d{1,5}))?')        # after a host, or an IPv6 address in brackets
+_WRONG_ARGUMENT = re.compile(r'argument --(\S+): Invalid .* value: (.*)\n\Z')
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 
@@ -175,6 +176,20 @@ def registered(conf: cfg.ConfigOpts) -> dict[tuple[str, str], cfg.Opt]:
     return found
 
 
+def wrong_argument(conf: cfg.ConfigOpts, said: str) -> str:
+    """Return the line for an invalid value of an option that the command line has, too; '' if the text of oslo.config
+    is about something else. The library checks them itself, wherever the value is from, and does not say so."""
+    found = _WRONG_ARGUMENT.match(said)
+    opt = registered(conf).get((DEFAULT, found[1])) if found else None
+    if found is None or opt is None:
+        return ''
+    option, value = f'--{opt.name}', found[2]
+    is_argument = any(word.partition('=')[0] == option for word in conf._args or ())
+    where = f'{option} {value}' if is_argument else f'{place(conf, DEFAULT, opt.dest)}[DEFAULT] {opt.dest} = {value}'
+    choices = getattr(opt.type, 'choices', None) or ()
+    return f'{where}: the value is not allowed{meant(value, choices)} (allowed: {allowed(opt)})'
+
+
 def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
     """Yield a line for each value that is invalid for its option."""
     said = {(place.group, place.name): place for place in stated(conf)}
@@ -187,10 +202,10 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
             place = next((said[key] for key in [(group, name), *(
                 (old.group or group, (old.name or name).replace('-', '_')) for old in opt.deprecated_opts)]
                 if key in said), None)
-            reason = str(error).split('is not valid: ', 1)[-1]
+            why = reason(error)
             value = f' = {place.value if not opt.secret else "***"}' if place is not None else ''
             yield (f'{place.where + ": " if place is not None else ""}[{group}] {name}{value}: '
-                   f'{reason if not opt.secret else "the value is not allowed"} (allowed: {allowed(opt)})')
+                   f'{why if not opt.secret else "the value is not allowed"} (allowed: {allowed(opt)})')
     for key, schemes in URLS.items():
         if key in said and said[key].value:
             place, scheme = said[key], said[key].value.partition('://')[0].partition('+')
@@ -205,6 +220,13 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
                 os.environ.get(name) for name in (variable, f'OS_{"__".join(needed)}'.upper())):
             place = said[key]
             yield f'{place.where}: [{place.group}] {place.name} needs [{needed[0]}] {needed[1]}: {purpose}'
+
+
+def reason(error: Exception) -> str:
+    """Return why a value is invalid, in our words where those of the library are Python's."""
+    found = str(error).split('is not valid: ', 1)[-1]
+    is_pythons = found.startswith(('invalid literal for int', 'could not convert string to float'))
+    return 'not a number' if is_pythons else found
 
 
 def _wrong_brokers(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:

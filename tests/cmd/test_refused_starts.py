@@ -96,3 +96,45 @@ def test_any_other_end_is_tried_again(code):
     with pytest.raises(SystemExit) as ended:
         refused(None, work)
     assert ended.value.code == code
+
+
+@pytest.mark.parametrize('module, arguments, words', [
+    ('all_in_one', ['--cloud', 'simulatd'], ['--cloud simulatd:', 'did you mean simulated?', "'environment'"]),
+    ('all_in_one', ['--port', '70000'], ['--port 70000:', 'port number from 0 to 65535']),
+    ('engine', ['--workers', 'x'], ['--workers x:', 'integer from 0']),
+    ('api', ['--set', 'heat_api.bind_port=x'], ['heat_api.bind_port=x:', 'not a number']),
+    ('api_cfn', ['--config-file', '/tmp'], ['--config-file /tmp:', 'this is a folder']),
+    ('manage', ['--log-file', '/none/x.log', 'db_version'], ['log_file', 'there is no folder /none'])])
+def test_a_wrong_argument_is_one_line_with_the_values_that_are_allowed(module, arguments, words, tmp_path):
+    done = subprocess.run([sys.executable, '-m', f'heatlite.cmd.{module}', *arguments], cwd=ROOT, capture_output=True,
+                          text=True, timeout=45, check=False, env={
+                              'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(ROOT), 'HOME': str(tmp_path)})
+    line, = done.stderr.splitlines()
+    assert all(word in line for word in words), line
+    assert done.returncode == (1 if module == 'manage' else os.EX_CONFIG)
+
+
+def test_a_wrong_value_of_an_option_that_is_an_argument_too_is_named_with_file_and_line(tmp_path):
+    code, lines = run('engine', tmp_path, {'DEFAULT': {'debug': 'yep'}})
+    assert code == os.EX_CONFIG
+    assert len(lines) == 1 and 'heatlite.conf:' in lines[0] and '[DEFAULT] debug = yep:' in lines[0], lines
+
+
+def test_a_log_that_cannot_be_opened_is_one_line(tmp_path):
+    log = tmp_path / 'a.log'
+    log.mkdir()
+    code, lines = run('engine', tmp_path, {'DEFAULT': {'log_file': str(log)}})
+    assert code == os.EX_CONFIG
+    assert len(lines) == 1 and 'log_file' in lines[0] and str(log) in lines[0], lines
+
+
+def test_commands_do_not_write_the_log_that_files_name(tmp_path):
+    """A command of root would make a file that the service cannot write."""
+    file, folder = tmp_path / 'heatlite.conf', tmp_path / 'log'
+    folder.mkdir()
+    write(file, {'DEFAULT': {'log_dir': str(folder)}, 'database': {'connection': f'sqlite:///{tmp_path}/x'}})
+    done = subprocess.run([sys.executable, '-m', 'heatlite.cmd.manage', '--config-file', str(file), 'db_sync'],
+                          cwd=ROOT, capture_output=True, text=True, timeout=45, check=False, env={
+                              'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(ROOT), 'HOME': str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    assert list(folder.iterdir()) == []
