@@ -18,6 +18,7 @@ from keystoneauth1 import exceptions as services
 from oslo_config import cfg
 
 from heatlite.common import allowance, commits, crypt, exception
+from heatlite.common.adaptive_limit import AdaptiveLimit
 from heatlite.common.context import RequestContext, StoredContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -32,9 +33,13 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.types.contract_names import is_built_in
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
+from heatlite.rpc import slots
 
 LOG = logging.getLogger(__name__)
 
+MOST_TRUSTS = 8                 # that this engine lets Keystone make at once, while it is quick
+SLOW_TRUST = 2.0                # seconds; callers wait longer by default (rpc_response_timeout)
+LONGEST_WAIT = 60.0             # seconds, of threads without a deadline
 FOR_GOOD = (403, 404)           # of a login with a trust: forbidden, and no such trust
 
 # A type that acts by a token, or a template whose text is not at hand, in the text of a template or an environment.
@@ -47,6 +52,7 @@ class Authority:
     def __init__(self, runtime: Runtime, registry: TypeRegistry) -> None:
         self._runtime = runtime
         self._registry = registry
+        self._trusts = AdaptiveLimit(runtime, MOST_TRUSTS, SLOW_TRUST)
 
     def record(self, context: RequestContext, definition: StackDefinition, now: datetime,
                acts_by_token: bool, needs_service: bool = False) -> Credentials | None:
@@ -181,7 +187,7 @@ class Authority:
 
     def _with_trust(self, context: RequestContext, stored_credentials: Credentials) -> Credentials:
         try:
-            with allowance.held():                  # what it makes must be stored, or deleted again
+            with self._room_for_a_trust(), allowance.held():    # what it makes must be stored, or deleted again
                 trusted = clients.of(context).client('keystone').create_trust_context()
         except (services.Forbidden, services.Unauthorized, logins.LoginRefused) as error:
             LOG.info('Keystone made no trust: %s', error)
@@ -190,6 +196,20 @@ class Authority:
                                       ) from error
         method, secret = crypt.encrypt(trusted.trust_id)
         return replace(stored_credentials, trust_id=secret, trustor_user_id=trusted.trustor_user_id, method=method)
+
+    @contextmanager
+    def _room_for_a_trust(self) -> Iterator[None]:
+        """Wait, without a slot of the engine, while Keystone is slow and makes others. Raises TooLate."""
+        request = allowance.current()
+
+        def left() -> float:
+            return LONGEST_WAIT if request is None else request.left()
+        if not self._trusts.has_room():
+            slots.release()                         # requests that need no trust go on
+        with self._trusts.room(left()):
+            slots.take_again(left())
+            with self._trusts.measured():
+                yield
 
     def _with_password(self, context: RequestContext, stored_credentials: Credentials) -> Credentials:
         if not context.password:
