@@ -17,11 +17,12 @@ from heatlite.rpc import messages
 
 SERVICE_UNAVAILABLE = '99001'               # the only error code that a validation may ignore
 
-# Keys that a PATCH may have and still change nothing.
-_HARMLESS = frozenset({'template', 'template_url', 'files', 'environment', 'environment_files', 'files_container',
-                       'existing'})
+# Keys of what a PATCH is applied to, and of a definition, which change nothing if they are empty.
+_OF_STACK = frozenset({'existing', 'stack_name'})
+_OF_DEFINITION = frozenset({'template', 'template_url', 'files', 'environment', 'environment_files', 'files_container',
+                            'parameters'})
 # Keys of a definition and of what it starts from.
-_OF_SOURCES = _HARMLESS | {'parameters', 'clear_parameters', 'imports'}
+_OF_SOURCES = _OF_DEFINITION | {'existing', 'clear_parameters', 'imports'}
 
 Body = Mapping[str, Any]
 
@@ -114,12 +115,14 @@ def ignored_errors(text: str | None) -> tuple[str, ...]:
 
 
 def changes_nothing(body: Body) -> bool:
-    """Whether a PATCH requests the present definition of the stack."""
+    """Whether a PATCH requests the present definition of the stack, as clients write it: also with empty values."""
     environment = body.get('environment')
-    return (set(body) <= _HARMLESS
-            and not any(body.get(key) for key in ('template', 'template_url', 'files', 'environment_files',
-                                                  'files_container'))
-            and (not environment or (isinstance(environment, Mapping) and not any(environment.values()))))
+    if isinstance(environment, Mapping):
+        environment = any(environment.values())
+    elif isinstance(environment, str):
+        environment = environment.strip() not in ('', '{}')
+    return (set(body) <= _OF_DEFINITION | _OF_STACK and not environment
+            and not any(body.get(key) for key in _OF_DEFINITION - {'environment'}))
 
 
 class _Options(TypedDict):

@@ -177,7 +177,9 @@ def test_patch():
 @pytest.mark.parametrize('body, nothing', [
     ({}, True), ({'environment': {}}, True), ({'files': {}}, True), ({'environment': {'parameters': {}}}, True),
     ({'template': None}, True), ({'existing': True}, True),
-    ({'template': HOT}, False), ({'parameters': {}}, False), ({'tags': 'a'}, False),
+    ({'template': None, 'parameters': {}, 'files': {}, 'environment': {}}, True), ({'environment': '{}'}, True),
+    ({'stack_name': 's', 'parameters': {}}, True), ({'parameters': {'a': ''}}, False), ({'files': {'a': ''}}, False),
+    ({'template': HOT}, False), ({'tags': 'a'}, False), ({'tags': None}, False),
     ({'environment': {'parameters': {'a': 1}}}, False), ({'environment': 'parameters: {}'}, False),
     ({'files': {'a': 'b'}}, False), ({'files_container': 'c'}, False), ({'timeout_mins': 5}, False)])
 def test_which_patch_changes_nothing(body, nothing):

@@ -25,7 +25,8 @@ def index(req: Request) -> View:
     project_id = finding.listed_project(req, wanted.global_tenant, 'software_configs:global_index')
     with req.db.reader() as tx:
         found = software_configs.page(tx, project_id, wanted.limit, wanted.marker)
-    return {'software_configs': [views.config_summary(each, bool(req.context.is_admin)) for each in found]}
+    with_project = bool(req.context.is_admin) or wanted.global_tenant
+    return {'software_configs': [views.config_summary(each, with_project) for each in found]}
 
 
 def show(req: Request, config_id: str) -> View:

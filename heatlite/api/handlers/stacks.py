@@ -33,13 +33,13 @@ def index(req: Request) -> StreamedList:
         rest['count'] = count
     if wanted.limit and len(found) == wanted.limit:
         rest['links'] = [links.next_page(req.path_url, req.query, found[-1].id)]
-    return _list(req, found, rest)
+    return _list(req, found, rest, bool(req.context.is_admin) or wanted.global_tenant)
 
 
 def detail(req: Request) -> StreamedList:
     """As `index`, without paging links and `count`; `global_tenant` is ignored here, as in Heat."""
     found, _count = _page(req, schemas.ListStacks.parse(Query(req.query), within_project=True))
-    return _list(req, found, {})
+    return _list(req, found, {}, bool(req.context.is_admin))
 
 
 def _page(req: Request, query: schemas.ListStacks) -> tuple[list[stack_lists.Summary], int | None]:
@@ -53,8 +53,8 @@ def _page(req: Request, query: schemas.ListStacks) -> tuple[list[stack_lists.Sum
     return found, count
 
 
-def _list(req: Request, summaries: list[stack_lists.Summary], rest: View) -> StreamedList:
-    shown = (views.listed_stack(req.base, stack, bool(req.context.is_admin)) for stack in summaries)
+def _list(req: Request, summaries: list[stack_lists.Summary], rest: View, with_project: bool) -> StreamedList:
+    shown = (views.listed_stack(req.base, stack, with_project) for stack in summaries)
     return StreamedList('stacks', shown, len(summaries), rest)
 
 

@@ -13,7 +13,7 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.parameters import Parameters
-from heatlite.language.unknown import is_known
+from heatlite.language.unknown import UNKNOWN, is_known
 
 S = TypeVar('S')
 T = TypeVar('T')
@@ -54,13 +54,14 @@ class DraftStack:
 
     def make(self, resource_class: type[Resource], definition: DefinedResource) -> Resource:
         """Make an object of the type for queries only. Values that are unknown, or depend on other resources, are
-        deferred."""
+        deferred; types see null for what they have no value of, as checks ask whether there is one."""
         if definition.owner is not self.definition:
             return self._of(definition.owner).make(resource_class, definition)
         given = definition.guessed_properties()
         deferred = frozenset(definition.referring) | {name for name, value in given.items() if not is_known(value)}
+        shown = {name: None if value is UNKNOWN else value for name, value in given.items()}
         return resource_class(definition.name, rsrc_defn.ResourceDefinition(
-            definition.name, definition.type, given, _guessed(definition.metadata, {}),
+            definition.name, definition.type, shown, _guessed(definition.metadata, {}),
             list(definition.depends_on), definition.deletion_policy, _guessed(definition.update_policy, {}),
             definition.description, _guessed(definition.external_id, None), requires=definition.requires,
             deferred=deferred), self)

@@ -113,18 +113,15 @@ class GetAttr(Call):
         return items
 
     def validate(self) -> None:
-        resource, *rest = [_name(item, PLACEHOLDERS) for item in self._items()]
-        if resource is UNKNOWN or (rest and rest[0] is UNKNOWN):
+        """Judge the resource and the attribute. Parts of the path may be values that are given or known later only."""
+        resource, attribute = [_name(item, PLACEHOLDERS) for item in [*self._items()[:2], None][:2]]
+        if resource is UNKNOWN or attribute is UNKNOWN:
             return
         if not isinstance(resource, str) or resource not in self.home.resource_names:
             misuse = InvalidCall(str(exception.InvalidTemplateReference(resource=resource, key='unknown')))
             misuse.cause = exception.InvalidTemplateReference(resource=resource, key='unknown')
             raise misuse
-        broken_path = any(part is UNKNOWN for part in rest[1:])
-        attribute = rest[0] if rest else None
-        if attribute is None and not broken_path:
-            return
-        if broken_path or self.home.attribute_exists(resource, str(attribute)) is False:
+        if attribute is not None and self.home.attribute_exists(resource, str(attribute)) is False:
             misuse = InvalidCall(str(exception.InvalidTemplateAttribute(resource=resource, key=attribute)))
             misuse.cause = exception.InvalidTemplateAttribute(resource=resource, key=attribute)
             raise misuse

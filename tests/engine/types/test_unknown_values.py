@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.engine import properties, resource
 from heatlite.engine.resources import packed
+from heatlite.engine.resources.rest import rules
 from heatlite.engine.types import catalog
 from heatlite.engine.types.draft import DraftStack
 from heatlite.language import definition as definitions
@@ -51,6 +54,39 @@ def test_a_careless_type_is_blamed_for_known_values_only(types, items, wrong):
     context = RequestContext(project_id='p', overwrite=False)
     catalog = Catalog(types, context, DraftStack(definition, context, types).make)
     assert [each.error.error for each in lint.check(definition, catalog)] == wrong
+
+
+class Exclusive(resource.Resource):
+    """As others write types: it asks whether there is a value."""
+
+    properties_schema = {name: properties.Schema(properties.Schema.STRING) for name in 'ab'}
+
+    def validate(self):
+        super().validate()
+        if self.properties['a'] and self.properties['b']:
+            raise exception.ResourcePropertyConflict('a', 'b')
+
+
+@pytest.mark.parametrize('a, b, wrong', [
+    ({'get_param': 'p'}, {'get_param': 'p'}, False), ({'get_attr': ['r', 'show']}, {'get_param': 'p'}, False),
+    ('x', {'get_param': 'p'}, False), ('x', 'y', True)])
+def test_what_may_be_empty_is_no_conflict(types, a, b, wrong):
+    types.register('Exclusive', Exclusive)
+    definition = definitions.build(templates.from_mapping({
+        'heat_template_version': '2018-08-31', 'parameters': {'p': {'type': 'string'}},
+        'resources': {'r': {'type': 'Exclusive'}, 'e': {'type': 'Exclusive', 'properties': {'a': a, 'b': b}}}}),
+        Environment({}, types.operator), {}, definitions.StackIdentity('s', None, 'p'), assume_unknown=True)
+    context = RequestContext(project_id='p', overwrite=False)
+    found = lint.check(definition, Catalog(types, context, DraftStack(definition, context, types).make))
+    assert [type(each.error).__name__ for each in found] == ['ResourcePropertyConflict'] * wrong
+
+
+@pytest.mark.parametrize('a, b, wrong', [
+    (rules.PERHAPS, rules.PERHAPS, False), (rules.PERHAPS, True, False), (rules.PERHAPS, rules.SOMETHING, False),
+    (rules.SOMETHING, rules.SOMETHING, True), (True, True, True)])
+def test_nor_is_it_one_for_the_rules_of_a_description(a, b, wrong):
+    with pytest.raises(exception.ResourcePropertyConflict) if wrong else contextlib.nullcontext():
+        rules.check([{'exactly_one': ['a', 'b']}], {'a': a, 'b': b}.get)
 
 
 def whole(schema, unknown):

@@ -596,10 +596,12 @@ class DescribedResource(resource.Resource):
         return has_own and super()._validates_at_creation()
 
     def _given(self, path: str) -> object:
-        """A property's value for the rules: None when it was not given, SOMETHING when it is not known yet."""
+        """Return a property's value for the rules: None when it was not given, SOMETHING or PERHAPS when it is not
+        known yet."""
         first, _dot, rest = path.partition('.')
         if first in self.properties.deferred:
-            return (not rest and entries(self.properties, first)) or rules.SOMETHING
+            known = entries(self.properties, first) if not rest else []
+            return known or (rules.PERHAPS if self.properties[first] is None else rules.SOMETHING)
         value = self.properties[first]
         return pick(value, rest) if rest else value
 

@@ -16,6 +16,7 @@ KEYS = frozenset({'exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'requir
                   'message', 'only'})
 FORMS = ('exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'ordered', 'only')
 SOMETHING = object()                        # a value that is there and not known yet
+PERHAPS = object()                          # a value that is not known yet, and may be empty
 
 
 def _of_entry(entry: object, path: str) -> object:
@@ -23,7 +24,7 @@ def _of_entry(entry: object, path: str) -> object:
 
 
 def check(rules: Iterable[CheckWords], value_of: Callable[[str], object]) -> None:
-    """`value_of(path)`: None when nothing was given, `SOMETHING` when it is not known yet.
+    """`value_of(path)`: None when nothing was given, `SOMETHING` or `PERHAPS` when it is not known yet.
 
     Raises ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency or StackValidationFailed.
     """
@@ -37,7 +38,7 @@ def check(rules: Iterable[CheckWords], value_of: Callable[[str], object]) -> Non
 
 
 def _known(value: object) -> object:
-    return SOMETHING if value is UNKNOWN else value
+    return PERHAPS if value is UNKNOWN else value
 
 
 def _check_one(rule: CheckWords, value_of: Callable[[str], object]) -> None:
@@ -47,9 +48,12 @@ def _check_one(rule: CheckWords, value_of: Callable[[str], object]) -> None:
         value = value_of(name)
         return value is not None and value is not False and value not in ('', [], {})
 
+    def is_open(name: str | list[str]) -> bool:
+        return all(value_of(each) in (None, PERHAPS) for each in (name if isinstance(name, list) else [name]))
+
     if 'exclusive' in rule or 'exactly_one' in rule:
         names = rule.get('exclusive') or rule['exactly_one']
-        found = [name for name in names if given(name)]
+        found = [name for name in names if given(name) and not is_open(name)]
         if len(found) > 1:
             raise exception.ResourcePropertyConflict(*_flat(found))
     if 'one_of' in rule or 'exactly_one' in rule:
@@ -61,7 +65,7 @@ def _check_one(rule: CheckWords, value_of: Callable[[str], object]) -> None:
             raise exception.ResourcePropertyDependency(prop1=name, prop2=needed)
     for name, wanted in rule.get('only', {}).items():
         (other, value), = wanted.items()
-        if given(name) and not _is(value_of(other), value) and value_of(other) is not SOMETHING:
+        if given(name) and not _is(value_of(other), value) and value_of(other) not in (SOMETHING, PERHAPS):
             raise exception.ResourcePropertyValueDependency(prop1=name, prop2=other, value=value)
     if 'ordered' in rule:
         _check_order(rule['ordered'], value_of, rule.get('message'))
@@ -80,7 +84,7 @@ def _check_one(rule: CheckWords, value_of: Callable[[str], object]) -> None:
 def _is(value: object, wanted: object) -> bool:
     """A list means one of its values, `~` nothing given, `"*"` anything given; `{not: x}` anything but that."""
     if isinstance(wanted, Mapping):
-        return value is not SOMETHING and not _is(value, wanted['not'])
+        return value not in (SOMETHING, PERHAPS) and not _is(value, wanted['not'])
     if wanted == '*':
         return value is not None
     return value in wanted if isinstance(wanted, list) else value == wanted
