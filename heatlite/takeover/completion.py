@@ -39,7 +39,7 @@ from heatlite.language.outputs import OutputDefinition
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.marks import DIRTY
-from heatlite.planning.states import ResourceState
+from heatlite.planning.states import ResourceState, Status
 from heatlite.planning.steps import current_rows_of
 from heatlite.takeover import inference, translation
 from heatlite.takeover.convert import (
@@ -138,7 +138,7 @@ class _Tree:
         members = []
         inferred = _inferred(known)
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
-            cached = self._cached(executor, known, member) | inferred.get(member.state.name, {})
+            cached = _joined(self._cached(executor, known, member), inferred.get(member.state.id, {}))
             if cached:
                 known.leased.attribute_cache.put(member.state.id, cached)
             is_stored = attribute_cache.is_worth_storing(cached, member.state.physical_id)
@@ -235,20 +235,42 @@ def _with_definition(member: ConvertedResource, rest: Mapping[str, object]) -> C
         **member.columns, 'definition': {name: value for name, value in given.items() if value}})
 
 
-def _inferred(known: _LoadedStack) -> dict[str, dict[str, object]]:
-    """Resource -> the cached values under which Heat applied those that refer to it, also where a type says others."""
+def _inferred(known: _LoadedStack) -> dict[int, dict[str, object]]:
+    """Row -> the cached values under which Heat applied those that refer to it.
+
+    Heat stores the new template with a row before it applies it, so what a failed or interrupted update has left says
+    nothing: both rows have to be settled, and the one that refers to the other was applied with that very row. Without
+    attributes that an output uses: outputs and the first update read those from the service.
+    """
     definition = known.definition
-    found: dict[str, dict[str, object]] = {}
-    for member in known.stack.members:
-        wanted = definition.resources.get(member.state.name)
-        if wanted is None or member.state.template_id != known.stack.row.template_id:
-            continue
-        written = wanted.snippet.get(definition.keys.properties)
-        for name, place, value in inference.values(written, member.columns.get('properties')):
-            if name in definition.resources and value is not None:
-                key = attribute_cache.REFERENCE if place is None else attribute_cache.key(str(place[0]), place[1:])
-                found.setdefault(name, {})[key] = value
+    shown = {read for output in definition.outputs.values() for read in outputs.reads(output)}
+    applied = {member.state.id: member.columns.get('properties') for member in known.stack.members}
+    settled = _settled(known)
+    found: dict[int, dict[str, object]] = {}
+    for row in settled.values():
+        written = definition.resources[row.name].snippet.get(definition.keys.properties)
+        for name, place, value in inference.values(written, applied[row.id]):
+            if value is None or name not in settled or settled[name].id != row.requires.get(name):
+                continue
+            if place is None:
+                found.setdefault(settled[name].id, {})[attribute_cache.REFERENCE] = value
+            elif (name, str(place[0])) not in shown:
+                found.setdefault(settled[name].id, {})[attribute_cache.key(str(place[0]), place[1:])] = value
     return found
+
+
+def _settled(known: _LoadedStack) -> dict[str, ResourceState]:
+    """Name -> the current row of each resource whose last action was completed with the template of the stack."""
+    rows = filter(None, map(known.leased.current, known.definition.resources))
+    return {row.name: row for row in rows if row.exists and row.status is Status.COMPLETE and row.fingerprint != DIRTY
+            and row.template_id == known.stack.row.template_id}
+
+
+def _joined(computed: Mapping[str, object], inferred: Mapping[str, object]) -> dict[str, object]:
+    """Return the cached values of a row. Attributes that a type computes have changed since they were applied, such as
+    those of a group that was scaled; some types had another reference in Heat."""
+    reference = {name: inferred[name] for name in (attribute_cache.REFERENCE,) if name in inferred}
+    return {**inferred, **computed, **reference}
 
 
 def _translated(stack: ConvertedStack) -> ConvertedStack:

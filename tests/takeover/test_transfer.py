@@ -190,6 +190,24 @@ def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, ca
     assert [record.getMessage() for record in caplog.records if record.levelname == 'WARNING'] == []
 
 
+@pytest.mark.parametrize('is_shown', [False, True])
+def test_what_others_were_applied_with_is_compared_and_not_shown(heat, ours, take, is_shown):
+    """It may have changed since: outputs are read, and the first update compares what a user sees."""
+    server = {'image': 'i', 'flavor': 'f', 'networks': [{'network': 'n'}]}
+    number = heat.template({'heat_template_version': '2018-08-31', 'resources': {
+        'it': {'type': 'OS::Nova::Server', 'properties': server},
+        'of': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['it', 'first_address']}}}},
+        'outputs': {'address': {'value': {'get_attr': ['it', 'first_address']}}} if is_shown else {}})
+    heat.stack('s1', template=number)
+    it = heat.resource('s1', 'it', server, current_template_id=number)
+    heat.resource('s1', 'of', {'value': '10.0.0.5'}, requires=json.dumps([it]), current_template_id=number)
+    assert outcome(take()) == {'taken over': 1}
+    assert [output['live'] for output in show(ours, 's1').outputs] == [True] * is_shown
+    with ours.reader() as tx:
+        stored = resources.columns(tx, 's1', None, HEAVY)[1]['attributes'] or {}
+    assert stored.get('first_address') == (None if is_shown else '10.0.0.5')
+
+
 def test_addresses_for_signals_are_asked_of_nobody(heat, ours, take, caplog):
     caplog.set_level('INFO')
     group = {'min_size': 0, 'max_size': 1, 'resource': {'type': 'OS::Heat::RandomString'}}

@@ -29,7 +29,7 @@ def resolve(definition: StackDefinition, scope: Scope,
         if keys is not None and name not in keys:
             continue
         shown, _error = _resolved(definition, scope, name, output, shows_unknown)
-        if is_live is not None and any(is_live(*read) for read in _reads(output)):
+        if is_live is not None and any(is_live(*read) for read in reads(output)):
             shown['live'] = True
         found.append(shown)
     return found
@@ -84,7 +84,7 @@ def _unknown(name: str, output: OutputDefinition) -> dict[str, object]:
     return {'output_key': name, 'description': output.description, 'output_value': None}
 
 
-def _reads(output: OutputDefinition) -> Iterator[tuple[str, str]]:
+def reads(output: OutputDefinition) -> Iterator[tuple[str, str]]:
     """Yield (resource, attribute) for each attribute that the output uses."""
     try:
         needs = list(requirements(output.expression, PLACEHOLDERS))

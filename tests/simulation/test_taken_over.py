@@ -1,0 +1,158 @@
+"""What an engine does with a stack that was taken over: the first update, or the work that Heat had begun."""
+
+import json
+import uuid
+
+import pytest
+
+from heatlite.takeover import schema
+from heatlite.takeover.source import HeatDatabase
+from heatlite.takeover.transfer import Transfer, TransferOptions
+from tests.simulation.cluster import PROJECT, Cluster, done, outputs
+from tests.takeover.heats import KEY, Heat
+
+STACK = 's1'
+
+
+@pytest.fixture
+def heat(tmp_path):
+    made = Heat(f'sqlite:///{tmp_path}/heat.sqlite')
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def cluster():
+    with Cluster(engines=1) as made:
+        yield made
+
+
+def take(heat, cluster):
+    """The switch: everything is taken over, and engines go on with it."""
+    source = HeatDatabase(heat.url)
+    try:
+        report = Transfer(source, KEY, cluster.database, cluster.user, cluster.engines[0][1].registry,
+                          TransferOptions(switch=True)).run()
+    finally:
+        source.close()
+    assert report.problems == []
+
+
+def template(outputs=None, **members):
+    return {'heat_template_version': '2018-08-31', 'resources': members, 'outputs': {
+        name: {'value': value} for name, value in (outputs or {}).items()}}
+
+
+def resource(heat, name, properties, physical_id, **columns):
+    return heat.resource(STACK, name, properties, nova_instance=physical_id, uuid=str(uuid.UUID(int=heat.number())),
+                         **columns)
+
+
+def thing(cluster, physical_id, value=''):
+    """An object of Sim::Thing that Heat has made."""
+    cluster.cloud.objects[physical_id] = {'name': physical_id, 'value': value, 'polls': 9}
+    return physical_id
+
+
+# --- updates that Heat did not complete ---------------------------------------------------------------------
+
+def changed(heat, wanted, of_a, status, of_stack='FAILED'):
+    """An update of a stack of two: Heat has applied it to `a`, and stored the new template, but not the properties,
+    with `b`. Returns the rows of a and b."""
+    before, after = heat.template(wanted('1')), heat.template(wanted('2'))
+    heat.stack(STACK, tenant=PROJECT, action='UPDATE', status=of_stack, template=after, prev_raw_template_id=before)
+    first = of_a(before, after)
+    return first, resource(heat, 'b', {'value': 'old' if len(first) > 1 else '1'}, 'of-b', action='UPDATE',
+                           status=status, current_template_id=after, requires=json.dumps(first))
+
+
+def test_a_failed_update_is_repeated_with_a_value_that_changed(heat, cluster):
+    def wanted(value):
+        return template({'a': {'get_attr': ['a', 'value']}},
+                        a={'type': 'OS::Heat::Value', 'properties': {'value': value}},
+                        b={'type': 'Sim::Thing', 'properties': {'value': {'get_attr': ['a', 'value']}}})
+
+    changed(heat, wanted, lambda before, after: [resource(
+        heat, 'a', {'value': '2'}, 'of-a', action='UPDATE', current_template_id=after)], 'FAILED')
+    thing(cluster, 'of-b', '1')
+    take(heat, cluster)
+    assert outputs(cluster.row(STACK)) == {'a': '2'}
+    cluster.update(STACK, wanted('2'))
+    assert outputs(done(cluster, STACK, 'UPDATE')) == {'a': '2'}
+    assert [each['value'] for each in cluster.cloud.objects.values()] == ['2']
+
+
+@pytest.mark.parametrize('status, of_stack', [('FAILED', 'FAILED'), ('FAILED', 'IN_PROGRESS'),
+                                              ('IN_PROGRESS', 'IN_PROGRESS')])
+def test_an_update_goes_on_with_a_reference_that_changed(heat, cluster, status, of_stack):
+    """`a` was replaced."""
+    def wanted(value):
+        return template({'a': {'get_resource': 'a'}}, a={'type': 'Sim::Thing', 'properties': {'fixed': value}},
+                        b={'type': 'Sim::Thing', 'properties': {'value': {'get_resource': 'a'}}})
+
+    def replaced(before, after):
+        old = resource(heat, 'a', {'fixed': '1'}, thing(cluster, 'old'), current_template_id=before)
+        new = resource(heat, 'a', {'fixed': '2'}, thing(cluster, 'new'), current_template_id=after, replaces=old)
+        heat.change(schema.resource, old, replaced_by=new)
+        return [old, new]
+
+    changed(heat, wanted, replaced, status, of_stack)
+    thing(cluster, 'of-b', 'old')
+    take(heat, cluster)
+    assert outputs(cluster.row(STACK)) == {'a': 'new'}
+    if of_stack == 'FAILED':
+        cluster.update(STACK, wanted('2'))
+    assert outputs(done(cluster, STACK, 'UPDATE')) == {'a': 'new'}
+    assert 'old' not in cluster.cloud.objects
+    assert {ident: each['value'] for ident, each in cluster.cloud.objects.items() if ident != 'new'} == {
+        cluster.states(STACK)['b'][0][2]: 'new'}
+
+
+def test_a_rollback_goes_on_with_the_values_before(heat, cluster):
+    """Heat gives the stack its old template again: `b` has it still, `a` has not yet."""
+    def wanted(value):
+        return template({'a': {'get_attr': ['a', 'value']}},
+                        a={'type': 'OS::Heat::Value', 'properties': {'value': value}},
+                        b={'type': 'Sim::Thing', 'properties': {'value': {'get_attr': ['a', 'value']}}})
+
+    before, after = heat.template(wanted('1')), heat.template(wanted('2'))
+    heat.stack(STACK, tenant=PROJECT, action='ROLLBACK', status='FAILED', template=before, prev_raw_template_id=after)
+    first = resource(heat, 'a', {'value': '2'}, 'of-a', action='UPDATE', current_template_id=after)
+    resource(heat, 'b', {'value': '1'}, thing(cluster, 'of-b', '1'), current_template_id=before,
+             requires=json.dumps([first]))
+    take(heat, cluster)
+    assert outputs(cluster.row(STACK)) == {'a': '2'}
+    cluster.update(STACK, wanted('3'))
+    assert outputs(done(cluster, STACK, 'UPDATE')) == {'a': '3'}
+    assert cluster.cloud.objects['of-b']['value'] == '3'
+
+
+# --- values that change without an update -------------------------------------------------------------------
+
+def scaled(heat):
+    """A group of three, and a value that was applied when it had one. Returns the template."""
+    group = {'min_size': 1, 'max_size': 5, 'resource': {'type': 'OS::Heat::RandomString'}}
+    wanted = template(
+        {'size': {'get_attr': ['group', 'current_size']}, 'applied': {'get_attr': ['it', 'value']}},
+        group={'type': 'OS::Heat::AutoScalingGroup', 'properties': group},
+        it={'type': 'OS::Heat::Value', 'properties': {'value': {'get_attr': ['group', 'current_size']}}})
+    number = heat.template(wanted)
+    heat.stack(STACK, tenant=PROJECT, template=number)
+    of_group = resource(heat, 'group', group, 'child', current_template_id=number)
+    resource(heat, 'it', {'value': 1}, 'of-it', current_template_id=number, requires=json.dumps([of_group]))
+    heat.stack('child', owner_id=STACK, parent_resource_name='group', nested_depth=1, tenant=PROJECT,
+               template=heat.template(template(**{
+                   name: {'type': 'OS::Heat::RandomString', 'properties': {}} for name in 'abc'})))
+    for name in 'abc':
+        member = heat.resource('child', name, {})
+        heat.datum(member, 'value', 'x' * 32, redact=True)
+    return wanted
+
+
+def test_a_group_that_was_scaled_has_its_present_size(heat, cluster):
+    wanted = scaled(heat)
+    take(heat, cluster)
+    assert outputs(cluster.row(STACK)) == {'size': 3, 'applied': 1}
+    cluster.update(STACK, wanted)
+    assert outputs(done(cluster, STACK, 'UPDATE')) == {'size': 3, 'applied': 3}
+
