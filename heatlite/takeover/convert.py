@@ -143,6 +143,7 @@ class _Conversion:
         self._new_id = new_id
         self._now = now
         self._depths = {tree.root.id: 0}
+        self._live = {stack.id for stack in tree.stacks if stack.deleted_at is None}
         self._files: dict[int, Files] = {}
         self._properties: dict[int, dict[str, object]] = {}
         self._credentials = {number: new_id() for number in sorted(
@@ -186,7 +187,7 @@ class _Conversion:
     def _stack(self, stack: rows.HeatStack) -> ConvertedStack:
         row = f'stack {stack.id}'
         action, status = state(row, stack.action, stack.status)
-        found = self._tree.resources.get(stack.id, ())
+        found = self._rows(stack)
         numbers = {each.id: number for number, each in enumerate(found, 1)}
         sources = _Sources(self._new_id)
         current = sources.add(stack.raw_template_id, self._source)
@@ -212,6 +213,15 @@ class _Conversion:
             request=self._request(stack, made), created_at=created, updated_at=stack.updated_at,
             started_at=self._now if is_running else stack.updated_at or created, deleted_at=stack.deleted_at,
         ), sources.by_id, members, self._events(stack, found, numbers), snapshots)
+
+    def _rows(self, stack: rows.HeatStack) -> Sequence[rows.HeatResource]:
+        """Return the rows of resources that the stack still has: Heat removes others when its action ends. One with a
+        nested stack that is still there is removed with that."""
+        found = self._tree.resources.get(stack.id, ())
+        if stack.deleted_at is not None:
+            return found
+        return [each for each in found if (each.action, each.status) != (Action.DELETE, Status.COMPLETE)
+                or each.nova_instance in self._live]
 
     def _request(self, stack: rows.HeatStack, made: str | None) -> dict[str, object]:
         """`made`: the snapshot that is being made."""

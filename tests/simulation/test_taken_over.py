@@ -156,3 +156,44 @@ def test_a_group_that_was_scaled_has_its_present_size(heat, cluster):
     cluster.update(STACK, wanted)
     assert outputs(done(cluster, STACK, 'UPDATE')) == {'size': 3, 'applied': 3}
 
+
+
+# --- objects that Heat has deleted already ------------------------------------------------------------------
+
+def test_what_heat_has_deleted_is_not_deleted_again(heat, cluster):
+    """Heat removes such rows when the action ends; until then, something else may have taken the name of the object."""
+    full, empty = heat.template(template(a={'type': 'Sim::Thing'}, b={'type': 'Sim::Thing'})), heat.template(template())
+    heat.stack(STACK, tenant=PROJECT, action='DELETE', status='IN_PROGRESS', template=empty, prev_raw_template_id=full)
+    first = resource(heat, 'a', {}, thing(cluster, 'of-a'), current_template_id=full)
+    resource(heat, 'b', {}, thing(cluster, 'successor'), action='DELETE', current_template_id=full,
+             requires=json.dumps([first]))
+    take(heat, cluster)
+    cluster.until_deleted(STACK)
+    assert cluster.cloud.calls == [('delete', 'of-a')]
+    assert [event[:3] for event in cluster.events(STACK) if event[0] == 'b'] == []
+
+
+def test_a_replaced_object_that_heat_has_deleted_is_not_deleted_again(heat, cluster):
+    before, after = (heat.template(template(a={'type': 'Sim::Thing', 'properties': {'fixed': value}}))
+                     for value in '12')
+    heat.stack(STACK, tenant=PROJECT, action='UPDATE', status='IN_PROGRESS', template=after,
+               prev_raw_template_id=before)
+    old = resource(heat, 'a', {'fixed': '1'}, thing(cluster, 'old'), action='DELETE', current_template_id=before)
+    new = resource(heat, 'a', {'fixed': '2'}, thing(cluster, 'new'), current_template_id=after, replaces=old)
+    heat.change(schema.resource, old, replaced_by=new)
+    take(heat, cluster)
+    done(cluster, STACK, 'UPDATE')
+    assert cluster.cloud.calls == []
+    assert cluster.states(STACK) == {'a': [('CREATE', 'COMPLETE', 'new')]}
+
+
+def test_a_nested_stack_is_deleted_with_a_resource_that_is_deleted(heat, cluster):
+    """Heat was stopped when the nested stack had no objects any more, and its row was still there."""
+    heat.stack(STACK, tenant=PROJECT, action='DELETE', status='IN_PROGRESS', template=heat.template(template()))
+    resource(heat, 'group', {}, 'child', action='DELETE', current_template_id=heat.template(template(
+        group={'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 0, 'resource_def': {'type': 'Sim::Thing'}}})))
+    heat.stack('child', owner_id=STACK, parent_resource_name='group', nested_depth=1, tenant=PROJECT, action='DELETE',
+               template=heat.template(template()))
+    take(heat, cluster)
+    cluster.until_deleted(STACK)
+    assert cluster.row('child').deleted_at is not None
