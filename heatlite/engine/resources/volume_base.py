@@ -151,10 +151,27 @@ class BaseVolume(resource.Resource):
 
     def handle_snapshot_delete(self, state: tuple[str, str]) -> VolumeDeletion:
         """With a backup first, unless there is nothing worth one."""
-        if state not in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) and self.resource_id:
-            made = self.client().backups.create(self.resource_id)
-            return {'backup': made.id}
-        return {'backup': None}
+        if state in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) or not self.resource_id:
+            return {'backup': None}
+        return {'backup': self._begin_backup()}
+
+    def _begin_backup(self) -> str | None:
+        """Return the id of a backup that is being made; None if the volume is gone."""
+        try:
+            return str(self.client().backups.create(self.resource_id).id)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            if self._exists():
+                raise
+            return None
+
+    def _exists(self) -> bool:
+        try:
+            self.client().volumes.get(self.resource_id)
+        except Exception as error:
+            self.client_plugin().ignore_not_found(error)
+            return False
+        return True
 
     def check_delete_complete(self, progress: VolumeDeletion) -> bool:
         if self.resource_id is None:

@@ -406,6 +406,16 @@ def test_deletion_policy_snapshot(cloud: Cloud):
     cloud.client('glance').images.delete(image)
 
 
+def test_deletion_policy_snapshot_of_a_server_that_is_gone(cloud: Cloud):
+    before = cloud.count('image.images')
+    life = server(cloud)
+    life.definition = life.define(life.definition._properties, deletion_policy='Snapshot')
+    cloud.client('nova').servers.delete(life.create().resource_id)
+    cloud.advance(5)
+    life.delete()
+    assert cloud.count('image.images') == before
+
+
 @pytest.mark.parametrize('properties, text', [
     ({'image': None}, 'Neither image nor bootable volume'),
     ({'networks': [{'fixed_ip': '10.0.0.9'}]}, NOWHERE), ({'networks': [{}]}, NOWHERE),

@@ -125,6 +125,25 @@ def test_deletion_policy_snapshot_leaves_a_backup(cloud: Cloud):
     cloud.client('cinder').backups.delete(backup)
 
 
+def test_deletion_policy_snapshot_of_a_volume_that_is_gone(cloud: Cloud):
+    life = Life(cloud, VOLUME, {'size': 1}, deletion_policy='Snapshot')
+    made = life.create()
+    cloud.client('cinder').volumes.delete(made.resource_id)
+    cloud.advance(5)
+    life.delete()
+
+
+def test_a_volume_that_cannot_be_saved_is_not_deleted(cloud: Cloud):
+    """A cloud without the API of backups."""
+    life = Life(cloud, VOLUME, {'size': 1}, deletion_policy='Snapshot')
+    life.create()
+    cloud.fault(kind='error', status=404, service='volume', method='POST', path='*/backups')
+    with pytest.raises(exceptions.NotFound):
+        life.delete()
+    assert shown(cloud, life).status == 'available'
+    cloud.client('cinder').volumes.delete(life.physical_id)
+
+
 @pytest.mark.parametrize('properties', [{}, {'image': 'cirros', 'snapshot_id': 'x', 'size': 1}])
 def test_refused(cloud: Cloud, properties):
     with pytest.raises(exception.HeatException):

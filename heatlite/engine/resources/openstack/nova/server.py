@@ -450,10 +450,11 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return self._begin_delete()
 
     def handle_snapshot_delete(self, state: tuple[str, str]) -> ServerDeletion:
-        """With an image first, unless there is nothing worth one."""
+        """With an image first, unless there is nothing worth one, or the server is gone."""
         if state[1] != self.FAILED and self.resource_id:
-            image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
-            return {'server': self.resource_id, 'image': image}
+            with self.client_plugin().ignore_not_found:
+                image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
+                return {'server': self.resource_id, 'image': image}
         return self._begin_delete()
 
     def _begin_delete(self) -> ServerDeletion:
