@@ -110,12 +110,12 @@ class _Tree:
     def _applied(self, stack: ConvertedStack, definition: StackDefinition, member: ConvertedResource,
                  current: Mapping[str, int]) -> ConvertedResource:
         """Return the member with the rest of its definition. Properties are those that Heat applied."""
-        state, source = member.state, definition
+        source = definition
         if 'properties' not in member.columns:
             return _not_begun(member, definition, current)
-        if state.template_id != stack.row.template_id and state.template_id is not None:
-            source = self._definition(stack, stack.sources[state.template_id])
-        wanted = source.all_resources.get(state.name)
+        if member.applied != stack.row.template_id:
+            source = self._definition(stack, stack.sources[member.applied])
+        wanted = source.all_resources.get(member.state.name)
         return _with_definition(member, _static(wanted) if wanted is not None else {})
 
     def _loaded(self, stack: ConvertedStack, definition: StackDefinition, whole: ConvertedTree) -> _LoadedStack:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -34,6 +34,7 @@ UNKNOWN_TIME = datetime(1970, 1, 1)
 # Actions of a stack that another engine can bring to an end from what is stored.
 RESUMABLE = frozenset({Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.DELETE, Action.SUSPEND, Action.RESUME,
                        Action.CHECK, Action.SNAPSHOT})
+UPDATING = frozenset({Action.UPDATE, Action.ROLLBACK})
 
 
 class NotConvertible(Exception):
@@ -56,9 +57,11 @@ class ConvertedTemplate:
 
 @dataclass(frozen=True)
 class ConvertedResource:
-    """One resource. `columns`: properties, metadata, attributes as in the table; `definition` is added later."""
+    """One resource. `columns`: properties, metadata, attributes as in the table; `definition` is added later.
+    `applied`: the template that the properties are of."""
 
     state: ResourceState
+    applied: str
     columns: Mapping[str, Any] = field(default_factory=dict)
     data: tuple[Datum, ...] = ()
 
@@ -194,7 +197,9 @@ class _Conversion:
         previous = (sources.add(stack.prev_raw_template_id, self._source)
                     if stack.prev_raw_template_id is not None and status is not Status.COMPLETE else None)
         kinds = self._types_in_history(stack)
-        members = [self._member(each, numbers, sources, current, kinds) for each in found]
+        updated = current if status is Status.IN_PROGRESS and action in UPDATING else None
+        members = [self._begun(self._member(each, numbers, sources, current, kinds), sources, updated)
+                   for each in found]
         document = Template(dict(sources.by_id[current].document))
         created = stack.created_at or stack.updated_at or UNKNOWN_TIME
         is_running = status is Status.IN_PROGRESS
@@ -310,7 +315,17 @@ class _Conversion:
             replaced_by=numbers.get(found.replaced_by or 0), template_id=template_id,
             fingerprint=DIRTY if action is Action.UPDATE and status is not Status.COMPLETE else '',
             created_at=found.created_at or UNKNOWN_TIME, updated_at=found.updated_at),
-            columns, tuple(self._data(found.id)))
+            template_id, columns, tuple(self._data(found.id)))
+
+    def _begun(self, member: ConvertedResource, sources: _Sources, updated: str | None) -> ConvertedResource:
+        """Return a resource that was being updated with the template of its update, `updated`, as an engine stores it
+        at the begin: Heat does at the end. It is updated again, not replaced like one that another update has left."""
+        state = member.state
+        if updated is None or (state.action, state.status) != (Action.UPDATE, Status.IN_PROGRESS):
+            return member
+        if sources.type_of(updated, state.name) != state.type:
+            return member
+        return replace(member, state=state._replace(template_id=updated))
 
     def _applied(self, found: rows.HeatResource) -> dict[str, object]:
         row = f'resource {found.id}'

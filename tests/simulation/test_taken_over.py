@@ -127,6 +127,42 @@ def test_a_rollback_goes_on_with_the_values_before(heat, cluster):
     assert cluster.cloud.objects['of-b']['value'] == '3'
 
 
+# --- an update in place that was under way ------------------------------------------------------------------
+
+def under_way(heat, cluster, action='UPDATE'):
+    """Heat stores the new template with a resource when it has updated it."""
+    before, after = (heat.template(template(a={'type': 'Sim::Thing', 'properties': {'value': value}}))
+                     for value in '12')
+    if action == 'ROLLBACK':
+        before, after = after, before
+    heat.stack(STACK, tenant=PROJECT, action=action, status='IN_PROGRESS', template=after, prev_raw_template_id=before,
+               disable_rollback=False)
+    resource(heat, 'a', {'value': '1' if action == 'UPDATE' else '2'}, thing(cluster, 'of-a', 'some'), action='UPDATE',
+             status='IN_PROGRESS', current_template_id=before)
+
+
+@pytest.mark.parametrize('action, value', [('UPDATE', '2'), ('ROLLBACK', '1')])
+def test_an_update_in_place_goes_on_in_place(heat, cluster, action, value):
+    under_way(heat, cluster, action)
+    take(heat, cluster)
+    done(cluster, STACK, action)
+    assert cluster.cloud.calls == [('update', 'of-a')]
+    assert {ident: each['value'] for ident, each in cluster.cloud.objects.items()} == {'of-a': value}
+
+
+def test_an_update_in_place_of_a_resource_that_gets_another_type(heat, cluster):
+    """It was left by an update before: the present one replaces it."""
+    before, after = (heat.template(template(a={'type': kind, 'properties': {'value': '1'}}))
+                     for kind in ('Sim::Thing', 'OS::Heat::Value'))
+    heat.stack(STACK, tenant=PROJECT, action='UPDATE', status='IN_PROGRESS', template=after,
+               prev_raw_template_id=before)
+    resource(heat, 'a', {'value': '0'}, thing(cluster, 'of-a'), action='UPDATE', status='IN_PROGRESS',
+             current_template_id=before)
+    take(heat, cluster)
+    done(cluster, STACK, 'UPDATE')
+    assert cluster.cloud.calls == [('delete', 'of-a')]
+
+
 # --- values that change without an update -------------------------------------------------------------------
 
 def scaled(heat):

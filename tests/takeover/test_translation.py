@@ -8,7 +8,7 @@ from heatlite.takeover.translation import ACCESS_KEY, USER, data
 
 
 def member(kind, *data, name='it', physical_id=None):
-    return ConvertedResource(ResourceState(1, name, name, kind, Action.CREATE, physical_id=physical_id), {}, data)
+    return ConvertedResource(ResourceState(1, name, name, kind, Action.CREATE, physical_id=physical_id), 't', {}, data)
 
 
 KEY = member(ACCESS_KEY, Datum('credential_id', 'c1', True), Datum('secret_key', 's', True))
