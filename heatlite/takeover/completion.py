@@ -29,6 +29,7 @@ from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
@@ -135,6 +136,7 @@ class _Tree:
         if known.stack.row.deleted_at is not None:
             return
         executor = self._executor(known)
+        self._check_nested(executor, known)
         members = []
         inferred = _inferred(known)
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
@@ -150,6 +152,20 @@ class _Tree:
         found = [self._output(executor, name, output) for name, output in known.definition.outputs.items()]
         known.leased.take_outputs(found)
         known.stack = replace(known.stack, row=known.leased.row, members=members)
+
+    def _check_nested(self, executor: StepExecutor, known: _LoadedStack) -> None:
+        """Raise NotConvertible for a nested stack that its type would not make here: an update would replace what is in
+        it, or the deletion of the stack leave it."""
+        for state in (member.state for member in known.stack.members):
+            below = self.stacks.get(state.physical_id or '')
+            if below is None or not state.exists or below.stack.row.deleted_at is not None:
+                continue
+            kind = executor.objects.known_kind(state)
+            if kind is None or (issubclass(kind, StackResource) and kind.is_own(below.definition.resources)):
+                continue
+            raise NotConvertible(f'resource {state.name} {state.uuid}', _(
+                'that Heat made a nested stack of %s which heatlite does not make: map the type to the template of '
+                'Heat in a file of environment_dir, as that Heat does, or remove the resource there') % state.type)
 
     def _executor(self, known: _LoadedStack) -> StepExecutor:
         def facade(objects: ResourceObjects) -> Stack:

@@ -5,6 +5,8 @@ import uuid
 
 import pytest
 
+from heatlite.engine import properties
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
 from heatlite.takeover.transfer import Transfer, TransferOptions
@@ -233,3 +235,41 @@ def test_a_nested_stack_is_deleted_with_a_resource_that_is_deleted(heat, cluster
     take(heat, cluster)
     cluster.until_deleted(STACK)
     assert cluster.row('child').deleted_at is not None
+
+
+# --- nested stacks of other types ---------------------------------------------------------------------------
+
+def making(name):
+    """A type that makes a nested stack of one resource."""
+    class Made(StackResource):
+        properties_schema = {'value': properties.Schema(properties.Schema.STRING, update_allowed=True)}
+        own_names = (name,)
+
+        def child_template(self):
+            return template(**{name: {'type': 'Sim::Thing', 'properties': {'value': self.properties['value']}}})
+
+    return Made
+
+
+def test_a_type_replaces_nothing_in_a_nested_stack_that_it_did_not_make(cluster):
+    """One that a release before took over, with another type of this name in Heat."""
+    def wanted(value):
+        return template(it={'type': 'Sim::Made', 'properties': {'value': value}})
+
+    def use(kind):
+        for _runtime, service in cluster.engines:
+            service.registry.register('Sim::Made', kind)
+
+    use(making('first'))
+    stack_id = cluster.create('outer', wanted('1'))
+    done(cluster, stack_id, 'CREATE')
+    before = list(cluster.cloud.calls)
+    use(making('second'))
+    cluster.update(stack_id, wanted('2'))
+    row = cluster.settle(stack_id)
+    assert row.status == 'FAILED' and 'another type of the name Sim::Made' in row.reason
+    assert cluster.cloud.calls == before
+    use(making('first'))
+    cluster.update(stack_id, wanted('2'))
+    done(cluster, stack_id, 'UPDATE')
+    assert [each['value'] for each in cluster.cloud.objects.values()] == ['2']

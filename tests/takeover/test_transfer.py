@@ -262,6 +262,36 @@ def test_a_tree(heat, ours, take):
     assert child.parameters['p'] == '******'
 
 
+DATABASE = {'DBName': 'wp', 'MasterUsername': 'admin', 'MasterUserPassword': 'secret123', 'Engine': 'MySQL',
+            'DBInstanceClass': 'm1.small', 'AllocatedStorage': '5'}
+BALANCER = {'AvailabilityZones': ['nova'], 'Listeners': [
+    {'LoadBalancerPort': '80', 'InstancePort': '80', 'Protocol': 'HTTP'}]}
+ALARM = {'EvaluationPeriods': '1', 'MetricName': 'm', 'Period': '60', 'Statistic': 'Average', 'Threshold': '1',
+         'Namespace': 'system/linux', 'ComparisonOperator': 'GreaterThanThreshold'}
+
+
+@pytest.mark.parametrize('resource_type, properties, names, fits', [
+    ('AWS::RDS::DBInstance', DATABASE, ('DatabaseInstance',), False),
+    ('AWS::RDS::DBInstance', DATABASE, ('server',), True),
+    ('AWS::RDS::DBInstance', DATABASE, (), True),
+    ('AWS::ElasticLoadBalancing::LoadBalancer', BALANCER, ('CfnLBUser', 'LB_instance'), False),
+    ('AWS::ElasticLoadBalancing::LoadBalancer', BALANCER, ('balancer', 'served'), True),
+    ('AWS::CloudWatch::Alarm', ALARM, ('__alarm__',), False),
+    ('OS::Heat::Stack', {'template': '{}'}, ('word',), False)])
+def test_a_nested_stack_that_a_type_would_not_make_is_refused(heat, take, resource_type, properties, names,
+                                                                 fits):
+    """An update would replace what is in it; a deletion of the outer stack would leave it behind."""
+    heat.stack('s1', template=heat.template({'heat_template_version': '2018-08-31', 'resources': {
+        'it': {'type': resource_type, 'properties': properties}}}))
+    heat.resource('s1', 'it', properties, nova_instance='n1')
+    heat.stack('n1', owner_id='s1', parent_resource_name='it', nested_depth=1, template=heat.template({
+        'heat_template_version': '2018-08-31', 'resources': {name: {'type': 'OS::Heat::RandomString'}
+                                                             for name in names}}))
+    report = take(dry=True)
+    assert outcome(report) == ({'taken over': 1} if fits else {'refused': 1}), problems(report)
+    assert fits or f'made a nested stack of {resource_type}' in report.problems[0].reason
+
+
 def test_configs_and_deployments(heat, ours, take):
     heat.add(schema.software_config, id='c1', name='n', group='script', tenant=PROJECT, created_at=NOW,
              config=json.dumps({'config': 'date', 'inputs': [], 'outputs': [], 'options': {}}))

@@ -91,6 +91,7 @@ class StackResource(resource.Resource):
     always_inspected = True                 # an update always reaches the members: they decide
     accepts_any_attribute: ClassVar[bool] = True        # the outputs of the nested stack
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
+    own_names: ClassVar[Collection[str]] = ()           # for types with a template of their own: see `is_own`
     nested_members: Nested | None = None    # for groups: the members' template for the checks, see TypeFacts.nested
 
     def __init__(self, name: str, definition: ResourceDefinition, stack: OwnStack) -> None:
@@ -114,6 +115,12 @@ class StackResource(resource.Resource):
         """Nested stacks share the files of the whole tree."""
         files: Mapping[str, str] = self.stack.defn.files
         return files
+
+    @classmethod
+    def is_own(cls, resources: Mapping[str, object]) -> bool:
+        """Whether a nested template with these resources may be of this type: it has one of `own_names`. Any other was
+        made by a type of the same name, as of a Heat: an update would replace all that is in it."""
+        return not cls.own_names or not resources or any(name in resources for name in cls.own_names)
 
     @property
     def template_url(self) -> str | None:
@@ -165,6 +172,7 @@ class StackResource(resource.Resource):
             if found is None:
                 return self.create_with_template(child_template, user_params, timeout_mins)
             self.resource_id_set(found.id)
+        self._check_own()
         self.forget_nested()
         waiting, self.waiting = self.waiting, ()
         cookie: Cookie = self.stack.nesting.update(
@@ -201,6 +209,13 @@ class StackResource(resource.Resource):
                       prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
+
+    def _check_own(self) -> None:
+        """Raise Error if the nested stack is of a type of the same name elsewhere."""
+        template = self.stack.nesting.template(self) if self.own_names else None
+        if template is not None and not self.is_own(template.section('resources') or {}):
+            raise exception.Error(_('Its nested stack was made by another type of the name %s: an update would replace '
+                                    'everything in it') % self.type())
 
     def handle_delete(self) -> object:
         return self.delete_nested()

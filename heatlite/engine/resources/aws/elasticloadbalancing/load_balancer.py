@@ -36,6 +36,7 @@ class LoadBalancer(stack_resource.StackResource):
 
     validates_at_creation = True
     accepts_any_attribute = False           # the outputs of the nested stack are its own affair
+    own_names = (balancing.SERVED,)
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

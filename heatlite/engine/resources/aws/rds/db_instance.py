@@ -16,6 +16,7 @@ TYPE = 'AWS::RDS::DBInstance'
 DATASTORE = {'MySQL': 'mysql'}              # engine -> as Trove calls it
 CLASS_PREFIX = 'db.'                        # of Amazon's names; a flavor is named without it, unless one is named so
 PORT = '3306'                               # where it listens; Trove leaves no choice
+SERVER = 'server'                           # resource of the nested stack
 SHOWN = 'shown'                             # output of the nested stack: the server as Trove shows it
 
 
@@ -29,6 +30,7 @@ class DBInstance(stack_resource.StackResource):
 
     validates_at_creation = True
     accepts_any_attribute = False           # the outputs of the nested stack are its own affair
+    own_names = (SERVER,)
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
@@ -54,13 +56,13 @@ class DBInstance(stack_resource.StackResource):
         props = self.properties
         return {
             'heat_template_version': '2018-08-31',
-            'resources': {'server': {'type': 'OS::Trove::Instance', 'properties': {
+            'resources': {SERVER: {'type': 'OS::Trove::Instance', 'properties': {
                 'flavor': self._flavor(), 'size': props[self.SIZE],
                 'datastore_type': DATASTORE.get(props[self.ENGINE]),
                 'databases': [{'name': props[self.DATABASE]}],
                 'users': [{'name': props[self.USER], 'password': props[self.PASSWORD],
                            'databases': [props[self.DATABASE]]}]}}},
-            'outputs': {SHOWN: {'value': {'get_attr': ['server', 'show']}}}}
+            'outputs': {SHOWN: {'value': {'get_attr': [SERVER, 'show']}}}}
 
     def _flavor(self) -> object:
         """The flavor that DBInstanceClass names: `db.m1.small` is m1.small where no flavor has the whole name."""
