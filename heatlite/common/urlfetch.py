@@ -19,6 +19,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
@@ -53,12 +54,25 @@ _MOVED = (301, 302, 303, 307, 308)
 _BUNDLES = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE')         # as other Python programs of the cloud use them
 
 
+_refusal: ContextVar[Callable[[], None] | None] = ContextVar('refusal', default=None)
+
+
 class URLFetchError(exception.Error, OSError):
     pass
 
 
 class _Broken(Exception):
     """The reason why fetching failed, for the log."""
+
+
+@contextmanager
+def refused(note: Callable[[], None]) -> Iterator[None]:
+    """Within the block, `get` reads files only, and calls `note()` for any other URL before it raises URLFetchError."""
+    token = _refusal.set(note)
+    try:
+        yield
+    finally:
+        _refusal.reset(token)
 
 
 def get(url: str, allowed_schemes: Collection[str] = REMOTE, *, is_counted: bool = True) -> str:
@@ -71,6 +85,10 @@ def get(url: str, allowed_schemes: Collection[str] = REMOTE, *, is_counted: bool
     scheme = _split(url).scheme
     if scheme not in allowed_schemes or scheme not in LOCAL_TOO:
         raise URLFetchError((_('Invalid URL scheme %s') % scheme).rstrip())
+    refusal = _refusal.get()
+    if refusal is not None and scheme != FILE:
+        refusal()
+        raise URLFetchError(_('Not fetched: %s') % shown(url))
     read = _read_file if scheme == FILE else _read_http
     longest = cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
     request = allowance.current()

@@ -1,8 +1,8 @@
 """Adds to a converted tree what only the template language and the types know, as an engine would have stored it.
 
 Parameters as shown, what is hidden in nested stacks, the rest of each applied definition with its fingerprint,
-references and cached attributes, outputs. Reads no database and calls no service: what only a service knows is marked
-`live`, and read by the first engine that is asked for it.
+references and cached attributes, outputs. Reads no database, calls no service and fetches no URL: what only a service
+knows is marked `live`, and read by the first engine that is asked for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
 
-from heatlite.common import exception
+from heatlite.common import exception, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -58,10 +58,11 @@ RETRY_LIMIT = 0                             # nothing is retried: nothing is dri
 def complete(whole: ConvertedTree, runtime: Runtime, registry: TypeRegistry) -> ConvertedTree:
     """Return the tree, completed. Raises NotConvertible for a template that heatlite cannot read."""
     tree = _Tree(runtime, registry)
-    for stack in map(_translated, whole.stacks):    # parents first: what is hidden comes from them
-        tree.define(stack, whole)
-    for stack in reversed(whole.stacks):    # children first: outputs of groups come from them
-        tree.read(stack.row.id)
+    with urlfetch.refused(tree.note_refusal):
+        for stack in map(_translated, whole.stacks):    # parents first: what is hidden comes from them
+            tree.define(stack, whole)
+        for stack in reversed(whole.stacks):    # children first: outputs of groups come from them
+            tree.read(stack.row.id)
     return replace(whole, stacks=[tree.completed(stack.row.id) for stack in whole.stacks])
 
 
@@ -80,7 +81,7 @@ class _Tree:
         self._runtime = runtime
         self._registry = registry
         self.stacks: dict[str, _LoadedStack] = {}
-        self.refusals = 0                   # how often a type asked for a service: what it then says is no value
+        self.refusals = 0                   # how often a type asked for a service or URL: what it then says is no value
 
     def completed(self, stack_id: str) -> ConvertedStack:
         return self.stacks[stack_id].stack
@@ -177,8 +178,11 @@ class _Tree:
         return StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade,
                             _ConvertedResources(known.stack), lambda lease: None)
 
-    def _refuse(self, client: str) -> NoReturn:
+    def note_refusal(self) -> None:
         self.refusals += 1
+
+    def _refuse(self, client: str) -> NoReturn:
+        self.note_refusal()
         raise exception.ClientNotAvailable(client_name=client)
 
     def _asked(self, read: Callable[[], object]) -> object:
@@ -196,14 +200,18 @@ class _Tree:
         state = member.state
         if not state.exists or state.name not in known.definition.resources:
             return {}
+        before = self.refusals
         try:
             resource = executor.objects.stored(state)
+            schema = resource.attributes_schema
         except exception.HeatException as error:
+            if self.refusals != before:     # its template is at a URL, and no nested stack has it yet
+                return {}
             raise NotConvertible(f'resource {state.uuid}', str(error)) from None
         wanted = set(known.definition.referenced_attributes(state.name))
         if () in wanted or resource.default_client_name is None:
             wanted.discard(())
-            wanted |= {(attribute,) for attribute in resource.attributes_schema}
+            wanted |= {(attribute,) for attribute in schema}
         found = {attribute_cache.REFERENCE: self._asked(resource.get_reference_id)}
         for attribute, *path in sorted(wanted, key=str):
             if attribute != SHOW_ATTR:

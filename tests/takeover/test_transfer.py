@@ -1,10 +1,12 @@
 """Taking over, again and again: what is stored, what is passed over, what is refused."""
 
 import json
+import socket
 from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
+from oslo_config import cfg
 
 from heatlite.common import crypt, exception
 from heatlite.common.green_threads import GreenRuntime
@@ -260,6 +262,43 @@ def test_a_tree(heat, ours, take):
         assert resources.light(tx, 'root')[0].physical_id == 'child'
     assert environment['encrypted_param_names'] == ['p']
     assert child.parameters['p'] == '******'
+
+
+@pytest.fixture
+def address():
+    """Of a server that nothing may connect to during a test."""
+    with socket.create_server(('127.0.0.1', 0)) as server:
+        server.setblocking(False)
+        cfg.CONF.set_override('template_fetch_allow', ['127.0.0.0/8'])
+        yield f'http://127.0.0.1:{server.getsockname()[1]}/inner.yaml'
+        cfg.CONF.clear_override('template_fetch_allow')
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def of_a_url(heat, address, **columns):
+    heat.stack('s1', template=heat.template({
+        'heat_template_version': '2018-08-31', 'resources': {'it': {'type': address}},
+        'outputs': {'text': {'value': {'get_attr': ['it', 'text']}}}}))
+    heat.resource('s1', 'it', {}, **columns)
+
+
+def test_templates_are_not_fetched(heat, ours, take, address):
+    """The nested stack has the template."""
+    of_a_url(heat, address, nova_instance='n1')
+    heat.stack('n1', owner_id='s1', parent_resource_name='it', nested_depth=1, template=heat.template({
+        'heat_template_version': '2018-08-31', 'resources': {'word': {'type': 'OS::Heat::RandomString'}},
+        'outputs': {'text': {'value': 'a'}}}))
+    heat.resource('n1')
+    assert outcome(take()) == {'taken over': 1}
+    assert [each['output_value'] for each in show(ours, 's1').outputs] == ['a']
+
+
+def test_a_template_that_was_never_fetched_is_no_reason_to_refuse(heat, ours, take, address):
+    of_a_url(heat, address, nova_instance=None, status='FAILED')
+    report = take()
+    assert outcome(report) == {'taken over': 1}, problems(report)
+    assert show(ours, 's1').outputs[0]['live']
 
 
 DATABASE = {'DBName': 'wp', 'MasterUsername': 'admin', 'MasterUserPassword': 'secret123', 'Engine': 'MySQL',
