@@ -88,6 +88,12 @@ def _show(report: TransferReport, switch: bool, show: Show) -> int:
     if report.orphans:
         print(_('\nOrphaned stacks belong to no tree and are left out by every run; delete them in Heat if their '
                 'objects are not needed.'))
+    if report.unmanaged:
+        print()
+        show(('Project', 'Stack', 'Type', 'What heatlite will not delete'), [
+            (each.project_id, each.stack, each.row, each.reason) for each in report.unmanaged])
+        print(_('\nThese types make nothing in heatlite. Delete the resources in Heat before the switch, or else their '
+                'objects.'))
     if report.trees[WAITING]:
         print(_('\nStacks in progress are left to Heat until --switch.'))
     if switch and report.engines:

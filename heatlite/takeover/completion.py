@@ -7,7 +7,8 @@ knows is marked `live`, and read by the first engine that is asked for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NoReturn
@@ -29,6 +30,7 @@ from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.rest.placeholders import Placeholder
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.engine.types.registry import TypeRegistry
@@ -52,6 +54,7 @@ from heatlite.takeover.convert import (
 )
 
 NOTHING_KNOWN = attribute_cache.StackScope(lambda name: None, lambda row: {}, lambda row, attribute, path: None)
+PLACEHOLDER = 'is_placeholder'              # datum of a resource for which Heat made nothing, either
 RETRY_LIMIT = 0                             # nothing is retried: nothing is driven
 
 
@@ -63,7 +66,7 @@ def complete(whole: ConvertedTree, runtime: Runtime, registry: TypeRegistry) -> 
             tree.define(stack, whole)
         for stack in reversed(whole.stacks):    # children first: outputs of groups come from them
             tree.read(stack.row.id)
-    return replace(whole, stacks=[tree.completed(stack.row.id) for stack in whole.stacks])
+    return replace(whole, stacks=[tree.completed(stack.row.id) for stack in whole.stacks], unmanaged=tree.unmanaged)
 
 
 @dataclass
@@ -81,6 +84,7 @@ class _Tree:
         self._runtime = runtime
         self._registry = registry
         self.stacks: dict[str, _LoadedStack] = {}
+        self.unmanaged: Counter[str] = Counter()    # type -> number of objects of services that are gone from heatlite
         self.refusals = 0                   # how often a type asked for a service or URL: what it then says is no value
 
     def completed(self, stack_id: str) -> ConvertedStack:
@@ -138,6 +142,7 @@ class _Tree:
             return
         executor = self._executor(known)
         self._check_nested(executor, known)
+        self.unmanaged.update(_unmanaged(executor, known.stack.members))
         members = []
         inferred = _inferred(known)
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
@@ -257,6 +262,18 @@ def _with_definition(member: ConvertedResource, rest: Mapping[str, object]) -> C
     sign = DIRTY if state.fingerprint == DIRTY else fingerprint({**given, 'properties': member.columns['properties']})
     return replace(member, state=state._replace(fingerprint=sign), columns={
         **member.columns, 'definition': {name: value for name, value in given.items() if value}})
+
+
+def _unmanaged(executor: StepExecutor, members: Sequence[ConvertedResource]) -> Iterator[str]:
+    """Yield the type of each object that Heat has made and its type here does not delete."""
+    for member in members:
+        if not member.state.exists or member.state.physical_id is None:
+            continue
+        kind = executor.objects.known_kind(member.state)
+        if kind is None or not issubclass(kind, Placeholder):
+            continue
+        if not any(datum.key == PLACEHOLDER for datum in member.data):
+            yield member.state.type
 
 
 def _inferred(known: _LoadedStack) -> dict[int, dict[str, object]]:

@@ -83,10 +83,12 @@ class ConvertedStack:
 
 @dataclass(frozen=True)
 class ConvertedTree:
-    """A tree: root first, parents before children. Credentials are not encrypted yet."""
+    """A tree: root first, parents before children. Credentials are not encrypted yet. `unmanaged`: type -> number of
+    objects that heatlite will not delete; added later."""
 
     stacks: Sequence[ConvertedStack]
     credentials: Sequence[Credentials]
+    unmanaged: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def root(self) -> ConvertedStack:

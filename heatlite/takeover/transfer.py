@@ -69,7 +69,7 @@ class TransferOptions:
 
 @dataclass(frozen=True)
 class TransferProblem:
-    """A tree or row that was not taken over."""
+    """A tree or row that was not taken over, or of which something is to be known."""
 
     project_id: str
     stack: str                              # name and id of the root, or '' for software configs and deployments
@@ -85,6 +85,7 @@ class TransferReport:
     stored: Counter[str] = field(default_factory=Counter)
     problems: list[TransferProblem] = field(default_factory=list)
     orphans: list[TransferProblem] = field(default_factory=list)    # nested stacks in no tree: no run takes them over
+    unmanaged: list[TransferProblem] = field(default_factory=list)  # trees with objects that heatlite will not delete
     engines: list[str] = field(default_factory=list)        # hosts of engines of that Heat that seem to be alive
 
 
@@ -257,6 +258,10 @@ class Transfer:
             LOG.debug('Stack %s was not taken over', tree.root.id, exc_info=True)
             self._refuse(tree, REFUSED, f'stack {tree.root.id}', _reason(error))
             return
+        self.report.unmanaged += [TransferProblem(
+            tree.root.tenant or '', f'{tree.root.name} {tree.root.id}', kind,
+            _('%d objects of a type that heatlite does not manage') % number)
+            for kind, number in sorted(whole.unmanaged.items())]
         self.report.trees[{Present.OLD: RENEWED, Present.NOTHING: TAKEN}.get(present, UNCHANGED)] += 1
         self.report.stored.update({
             'stacks': len(whole.stacks), 'resources': sum(len(each.members) for each in whole.stacks),

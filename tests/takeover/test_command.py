@@ -66,6 +66,11 @@ def test_a_report(folder, heat, tmp_path):
     heat.remove(schema.stack, id='s2')
     code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf')
     assert (code, 'unchanged' in said) == (0, True)
+    heat.stack('s3', template=heat.template({'heat_template_version': '2018-08-31', 'resources': {
+        'it': {'type': 'OS::Senlin::Cluster'}}}))
+    heat.resource('s3', 'it', {})
+    code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf', '--dry-run')
+    assert (code, '1 objects of a type that heatlite does not manage' in said) == (0, True)
 
 
 def last_line(error):

@@ -301,6 +301,22 @@ def test_a_template_that_was_never_fetched_is_no_reason_to_refuse(heat, ours, ta
     assert show(ours, 's1').outputs[0]['live']
 
 
+def test_objects_of_services_that_are_gone_are_named(heat, take):
+    """The types make nothing here, so nothing would delete the objects. Newer releases of Heat make nothing, either."""
+    kinds = {'a': 'OS::Senlin::Cluster', 'b': 'OS::Senlin::Cluster', 'c': 'OS::Monasca::Notification',
+             'd': 'OS::Senlin::Profile', 'e': 'OS::Heat::None', 'f': 'OS::Senlin::Node'}
+    heat.stack('s1', template=heat.template({'heat_template_version': '2018-08-31', 'resources': {
+        name: {'type': kind} for name, kind in kinds.items()}}))
+    for name in 'abce':
+        heat.resource('s1', name, {})
+    heat.datum(heat.resource('s1', 'd', {}), 'is_placeholder', 'True')
+    heat.resource('s1', 'f', {}, nova_instance=None, status='FAILED')
+    for report in (take(dry=True), take()):
+        assert outcome(report) == {'taken over': 1}
+        assert [(each.stack, each.row, each.reason.split()[0]) for each in report.unmanaged] == [
+            ('name-s1 s1', 'OS::Monasca::Notification', '1'), ('name-s1 s1', 'OS::Senlin::Cluster', '2')]
+
+
 DATABASE = {'DBName': 'wp', 'MasterUsername': 'admin', 'MasterUserPassword': 'secret123', 'Engine': 'MySQL',
             'DBInstanceClass': 'm1.small', 'AllocatedStorage': '5'}
 BALANCER = {'AvailabilityZones': ['nova'], 'Listeners': [
