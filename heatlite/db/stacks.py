@@ -285,6 +285,11 @@ def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) ->
     return {'outcome': revisions.settled(before)}
 
 
+def set_request(tx: sa.Connection, stack_id: str, request: Mapping[str, object]) -> None:
+    """Set what the action of a stack needs besides the definition. The caller has locked the row."""
+    tx.execute(stack.update().where(stack.c.id == stack_id).values(request=_encoded(tx, 'request', request)))
+
+
 def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
     """Set the project in the identity service in which the stack's own users live."""
     tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))

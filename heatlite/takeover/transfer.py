@@ -218,7 +218,7 @@ class Transfer:
         if present is Present.EQUAL:
             self.report.trees[UNCHANGED] += 1
         elif present is Present.GONE:
-            self.report.trees[GONE] += 1
+            self._refuse(tree, GONE, f'stack {tree.root.id}', _('heatlite has deleted it since it was taken over'))
         elif present is Present.CHANGED:
             self._refuse(tree, KEPT, f'stack {tree.root.id}', _('heatlite has worked on it since it was taken over'))
         elif present is Present.OLD and self._is_switched(tree.root.tenant, recorded):

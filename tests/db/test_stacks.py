@@ -129,6 +129,13 @@ def test_the_project_of_users(db):
         assert stacks.get(tx, 's1').user_project_id == stacks.user_project(tx, 's1') == 'up'
 
 
+def test_what_an_action_needs_besides_the_definition(db):
+    with db.writer() as tx:
+        stacks.insert(tx, stack(request={'a': 1, 'b': 2}))
+        stacks.set_request(tx, 's1', {'b': 2})
+        assert stacks.get(tx, 's1').request == {'b': 2}
+
+
 def test_what_a_newer_release_has_stored_can_be_read_and_deleted(db):
     with db.writer() as tx:
         leased(tx, stack())

@@ -7,11 +7,12 @@ import pytest
 
 from heatlite.engine import properties
 from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.rpc import messages
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
 from heatlite.takeover.transfer import Transfer, TransferOptions
 from tests.simulation.cluster import PROJECT, Cluster, done, outputs
-from tests.takeover.heats import KEY, Heat
+from tests.takeover.heats import KEY, NOW, Heat
 
 STACK = 's1'
 
@@ -31,13 +32,16 @@ def cluster():
 
 def take(heat, cluster):
     """The switch: everything is taken over, and engines go on with it."""
+    assert transfer(heat, cluster, switch=True).problems == []
+
+
+def transfer(heat, cluster, **options):
     source = HeatDatabase(heat.url)
     try:
-        report = Transfer(source, KEY, cluster.database, cluster.user, cluster.engines[0][1].registry,
-                          TransferOptions(switch=True)).run()
+        return Transfer(source, KEY, cluster.database, cluster.user, cluster.engines[0][1].registry,
+                        TransferOptions(**options)).run()
     finally:
         source.close()
-    assert report.problems == []
 
 
 def template(outputs=None, **members):
@@ -237,6 +241,21 @@ def test_a_nested_stack_is_deleted_with_a_resource_that_is_deleted(heat, cluster
     assert cluster.row('child').deleted_at is not None
 
 
+# --- the way back -------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('of', [STACK, 'child'])
+def test_a_stack_without_a_snapshot_that_heat_has_is_named(heat, cluster, of):
+    """The copies that belong to the snapshot are gone from the cloud."""
+    scaled(heat)
+    heat.add(schema.snapshot, id='snap', stack_id=of, name='first', tenant=PROJECT, action='CREATE',
+             status='COMPLETE', created_at=NOW, data=json.dumps({'resources': {}}))
+    take(heat, cluster)
+    assert transfer(heat, cluster, dry=True).trees == {'unchanged': 1}
+    cluster.ask(messages.DeleteSnapshot(of, 'snap'))
+    report = transfer(heat, cluster, dry=True)
+    assert (report.trees, len(report.problems)) == ({'changed in heatlite': 1}, 1)
+
+
 # --- nested stacks of other types ---------------------------------------------------------------------------
 
 def making(name):
@@ -267,7 +286,7 @@ def test_a_type_replaces_nothing_in_a_nested_stack_that_it_did_not_make(cluster)
     use(making('second'))
     cluster.update(stack_id, wanted('2'))
     row = cluster.settle(stack_id)
-    assert row.status == 'FAILED' and 'another type of the name Sim::Made' in row.reason
+    assert row.status == 'FAILED' and 'Another type named Sim::Made' in row.reason
     assert cluster.cloud.calls == before
     use(making('first'))
     cluster.update(stack_id, wanted('2'))

@@ -588,6 +588,7 @@ def test_what_users_deleted_after_the_switch_does_not_come_back(heat, ours, take
         upkeep.remove_tree(tx, 's1')
     report = take(switch=True)
     assert (outcome(report), +report.stored) == ({'deleted in heatlite': 1}, {})
+    assert problems(report) == [('name-s1 s1', 'stack s1', 'heatlite has deleted it since it was taken over')]
     assert outcome(take(again=True)) == {'deleted in heatlite': 1}
     with ours.reader() as tx:
         assert software_deployments.show(tx, 'd1') is not None         # it was asked for

@@ -112,6 +112,7 @@ class Snapshots:
             if _is_restoring(row, snapshot.id):
                 raise exception.NotSupported(feature=_('Deleting a snapshot that is being restored'))
             snapshots.set_state(tx, snapshot.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
+            _forget_mark(tx, row)
             return row, snapshot
 
         row, snapshot = self._database.retry(begin)
@@ -269,3 +270,9 @@ def shown(snapshot: snapshots.Snapshot) -> dict[str, object]:
             'status_reason': snapshot.reason, 'data': snapshot.data, 'creation_time': isotime(snapshot.created_at)}
 
 
+def _forget_mark(tx: Connection, row: stacks.StoredStack) -> None:
+    """Note that a tree which was taken over is not as in its Heat any more: no engine works on it for a snapshot."""
+    root = row if row.owner_id is None else stacks.get(tx, row.root_id, for_update=True)
+    if root is not None and request_keys.TAKEN_OVER in (root.request or {}):
+        stacks.set_request(tx, root.id, {
+            key: value for key, value in (root.request or {}).items() if key != request_keys.TAKEN_OVER})

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from heatlite.planning.states import ResourceState
 
 
-
-
-
 class Cookie(TypedDict):
     """What runs in a nested stack: its id, the number of the request and the action."""
 
@@ -91,7 +88,7 @@ class StackResource(resource.Resource):
     always_inspected = True                 # an update always reaches the members: they decide
     accepts_any_attribute: ClassVar[bool] = True        # the outputs of the nested stack
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
-    own_names: ClassVar[Collection[str]] = ()           # for types with a template of their own: see `is_own`
+    own_names: ClassVar[Collection[str]] = ()           # one of them is in each nested template of the type
     nested_members: Nested | None = None    # for groups: the members' template for the checks, see TypeFacts.nested
 
     def __init__(self, name: str, definition: ResourceDefinition, stack: OwnStack) -> None:
@@ -118,8 +115,7 @@ class StackResource(resource.Resource):
 
     @classmethod
     def is_own(cls, resources: Mapping[str, object]) -> bool:
-        """Whether a nested template with these resources may be of this type: it has one of `own_names`. Any other was
-        made by a type of the same name, as of a Heat: an update would replace all that is in it."""
+        """Whether a nested template with these resources may be of this type, not of one of that name in Heat."""
         return not cls.own_names or not resources or any(name in resources for name in cls.own_names)
 
     @property
@@ -211,11 +207,9 @@ class StackResource(resource.Resource):
         return self.update_with_template(self.counted_template(), self.child_params())
 
     def _check_own(self) -> None:
-        """Raise Error if the nested stack is of a type of the same name elsewhere."""
         template = self.stack.nesting.template(self) if self.own_names else None
         if template is not None and not self.is_own(template.section('resources') or {}):
-            raise exception.Error(_('Its nested stack was made by another type of the name %s: an update would replace '
-                                    'everything in it') % self.type())
+            raise exception.Error(_('Another type named %s made the nested stack: all would be replaced') % self.type())
 
     def handle_delete(self) -> object:
         return self.delete_nested()
