@@ -26,7 +26,7 @@ LISTED = {
         'diff._readable': 'converts a value by its schema',
         'step_inspector.is_plainly_unchanged': 'the inspection meets the error again',
         'implicit_dependencies.complete': 'works on a draft without a database',
-        'outputs._reads': 'parses an expression',
+        'outputs.reads': 'parses an expression',
         'signal_dispatcher._in_words': 'puts an error into words',
         'step_contexts.physical_name': 'asks a type for a name',
         'step_failures._may_retry': 'classifies an error',
