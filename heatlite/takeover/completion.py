@@ -164,7 +164,9 @@ class _Tree:
         it, or the deletion of the stack leave it."""
         for state in (member.state for member in known.stack.members):
             below = self.stacks.get(state.physical_id or '')
-            if below is None or not state.exists or below.stack.row.deleted_at is not None:
+            if below is None or below.stack.row.owner_id != known.stack.row.id:
+                continue
+            if not state.exists or below.stack.row.deleted_at is not None:
                 continue
             kind = executor.objects.known_kind(state)
             if kind is None or (issubclass(kind, StackResource) and kind.is_own(below.definition.resources)):
