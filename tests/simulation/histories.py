@@ -15,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from heatlite.common import exception
+from heatlite.engine.reconcile.request_keys import is_suspended
 from heatlite.planning import traversal
 from heatlite.rpc import messages
 from tests.simulation import stores
@@ -134,7 +135,7 @@ class History:
 
     def reach_the_last_definition(self, stack_id: str) -> None:
         cluster = self.cluster
-        if cluster.row(stack_id).action == 'SUSPEND':
+        if is_suspended(cluster.row(stack_id)):         # a check of it may have been the last action
             self.tell('resume')
             cluster.ask(messages.StackAction(stack_id, 'resume'))
             cluster.settle(stack_id)
