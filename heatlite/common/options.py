@@ -209,7 +209,7 @@ ENGINE: list[Opt] = [
                 'place to a new process. 0: no limit.'),
     IntOpt('max_stacks', default=1000, min=1,
            help='Stacks an engine drives at once; what comes beyond is left for other engines. As many again of those '
-                'that are nested in them, as of those nested in these, and so on.'),
+                'that are nested in them, as of those nested in these, and so on. Of each, 70 % for one project.'),
     IntOpt('max_resources_of_tree', default=20000, min=0,
            help='Resources in nested stacks of one tree, at the same depth, that an engine drives at once; the next '
                 'nested stack begins when others have ended. One that is larger is driven alone. 0: no limit.'),

@@ -5,8 +5,9 @@ The epoch of a lease grows at each change of owner, and `changes.write` refuses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -18,6 +19,7 @@ from heatlite.db.tables import engine, event, lease, signal, stack
 # Seconds an engine may go without renewal. A later deadline was written before the clock was set back: it is expired.
 LONGEST = 600
 COLUMNS = ('stack_id', 'engine_id', 'epoch', 'wanted')
+NO_PROJECTS: Mapping[int, Sequence[str]] = {}
 # Built once: putting a statement together costs more than running it.
 _HELD = sa.select(lease.c.stack_id, lease.c.epoch, lease.c.strikes).where(
     lease.c.wanted == sa.true(), lease.c.engine_id == sa.bindparam('holder'))
@@ -27,6 +29,14 @@ _HOLDER = _EPOCH.with_for_update()
 _SHARED = _EPOCH.with_for_update(read=True)
 _WRITE = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(writes=lease.c.writes + 1)
 _WANT = _WRITE.values(wanted=True)
+
+
+class Place(NamedTuple):
+    """Where a stack is: its project, its root, and its depth below that."""
+
+    project_id: str
+    root_id: str
+    depth: int
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class Lease:
     former: str | None = field(default=None, compare=False)     # in a sweep: the previous owner; '': none
     among: int = field(default=1, compare=False)            # in a sweep: how many were claimed from `former` at once
     strikes: int = field(default=0, compare=False)          # engines that ended while executing the stack, see `strike`
+    place: Place | None = field(default=None, compare=False)    # of the stack; None: not known, or of no stack
 
 
 def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool = True) -> Lease | None:
@@ -112,13 +123,15 @@ def _is_of(row: sa.Row[tuple[str | None, int, int, bool]] | None, known: Lease) 
 
 
 def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True,
-                  except_depths: Sequence[int] = ()) -> list[Lease]:
+                  except_depths: Sequence[int] = (), except_projects: Mapping[int, Sequence[str]] = NO_PROJECTS,
+                  may_take: Callable[[Place], bool] = lambda place: True) -> list[Lease]:
     """Take at most `limit` stacks that have work and no live owner.
 
     `of_silent`: also those of engines which have expired, not only free ones; `except_depths`: none of stacks of these
-    depths. Several engines may sweep at once: each skips rows that another one has locked, so no stack is given twice.
-    Two statements when there is nothing to do. Index: (wanted, engine_id); with `except_depths` the primary key of
-    stacks, for each stack that is found.
+    depths; `except_projects`: depth -> projects, none of their stacks of that depth; `may_take`: asked for each stack,
+    once. Several engines may sweep at once: each skips rows that another one has locked, so no stack is given twice.
+    Two statements when there is nothing to do. Index: (wanted, engine_id); with exceptions the primary key of stacks,
+    for each stack that is found.
     """
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
@@ -127,29 +140,87 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
         tx, f'SELECT id FROM engine WHERE (expires_at < {time} OR expires_at > {time} + {LONGEST}) AND id <> {mark} '
             f'AND EXISTS (SELECT 1 FROM lease WHERE {_wanted(statements)} AND lease.engine_id = engine.id)',
         (*moment, *moment, engine_id))] if of_silent else []
-    found = _take(tx, 'engine_id IS NULL', (), limit, except_depths)
+    full = {depth: list(projects) for depth, projects in except_projects.items()}
+    claimed: list[Lease] = []
+    while True:
+        taken, refused = _free(tx, dead, limit - len(claimed), _excluded(statements, except_depths, full), may_take)
+        for chunk in bulk.chunks(taken):
+            statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
+                               f'WHERE stack_id IN ({statements.marks(len(chunk))})',
+                           (engine_id, *(each.stack_id for each in chunk)))
+        claimed += [Lease(each.stack_id, engine_id, each.epoch + 1, is_new=True, former=each.engine_id or '',
+                          strikes=each.strikes, place=each.place) for each in taken]
+        if not refused or len(claimed) >= limit:
+            return claimed
+        for place in refused:                       # what these leave is for stacks of others, behind theirs
+            full.setdefault(place.depth, []).append(place.project_id)
+
+
+class _Free(NamedTuple):
+    """A lease that may be claimed."""
+
+    stack_id: str
+    epoch: int
+    engine_id: str | None
+    strikes: int
+    place: Place | None
+
+
+def _free(tx: sa.Connection, dead: Sequence[str], limit: int, excluded: tuple[str, tuple[object, ...]],
+          may_take: Callable[[Place], bool]) -> tuple[list[_Free], list[Place]]:
+    """Lock at most `limit` leases without a live owner. Return those that `may_take` allows, and where the others are,
+    once for each project and depth."""
+    found = _take(tx, 'engine_id IS NULL', (), limit, excluded)
     if dead and len(found) < limit:
-        found += _take(tx, f'engine_id IN ({statements.marks(len(dead))})', tuple(dead), limit - len(found),
-                       except_depths)
-    for chunk in bulk.chunks(found):
-        statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
-                           f'WHERE stack_id IN ({statements.marks(len(chunk))})',
-                       (engine_id, *(stack_id for stack_id, _, _, _ in chunk)))
-    return [Lease(stack_id, engine_id, epoch + 1, is_new=True, former=former or '', strikes=strikes)
-            for stack_id, epoch, former, strikes in found]
+        marks = bulk.texts(tx.dialect.name).marks(len(dead))
+        found += _take(tx, f'engine_id IN ({marks})', tuple(dead), limit - len(found), excluded)
+    places = _places(tx, [row[0] for row in found])
+    taken, refused = [], {}
+    for row in found:
+        place = places.get(row[0])
+        if place is None or may_take(place):
+            taken.append(_Free(*row, place))
+        else:
+            refused[place.project_id, place.depth] = place
+    return taken, [*refused.values()]
+
+
+def _places(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[str, Place]:
+    """Return where these stacks are; shards of alarms are nowhere. Primary key."""
+    statements = bulk.texts(tx.dialect.name)
+    return {str(row[0]): Place(*row[1:]) for chunk in bulk.chunks(stack_ids)
+            for row in statements.select(tx, 'id, project_id, root_id, depth', 'stack', 'id', chunk)}
+
+
+def _excluded(statements: bulk.Texts, depths: Sequence[int],
+              projects: Mapping[int, Sequence[str]]) -> tuple[str, tuple[object, ...]]:
+    """Return a condition for leases of stacks that are in none of these places, and its values; empty: any.
+
+    A value, not a condition with EXISTS: that might be made a join, and the rows of the stacks be locked. The leases of
+    shards of alarms have no stack.
+    """
+    cases: list[str] = []
+    values: list[object] = []
+    if depths:
+        cases.append(f'WHEN depth IN ({statements.marks(len(depths))}) THEN 1')
+        values += depths
+    for depth, names in projects.items():
+        cases.append(f'WHEN depth = {statements.mark} AND project_id IN ({statements.marks(len(names))}) THEN 1')
+        values += [depth, *names]
+    if not cases:
+        return '', ()
+    return (f' AND COALESCE((SELECT CASE {" ".join(cases)} ELSE 0 END FROM stack WHERE stack.id = lease.stack_id), '
+            f'{int(0 in depths)}) = 0'), tuple(values)
 
 
 def _take(tx: sa.Connection, held: str, holders: tuple[str, ...], limit: int,
-          except_depths: Sequence[int] = ()) -> list[tuple[str, int, str | None, int]]:
-    statements = bulk.texts(tx.dialect.name)
-    # A value, not a condition with EXISTS: that might be made a join, and the rows of the stacks be locked. The leases
-    # of shards of alarms have no stack.
-    depth = 'COALESCE((SELECT depth FROM stack WHERE stack.id = lease.stack_id), 0)'
-    other = f' AND {depth} NOT IN ({statements.marks(len(except_depths))})' if except_depths else ''
+          excluded: tuple[str, tuple[object, ...]]) -> list[tuple[str, int, str | None, int]]:
+    """Lock leases of stacks with work, at most `limit`, that are `held` by these, and not `excluded`."""
+    statements, (condition, values) = bulk.texts(tx.dialect.name), excluded
     locking = '' if statements.dialect == 'sqlite' else ' FOR UPDATE SKIP LOCKED'
     return [(row[0], row[1], row[2], row[3]) for row in statements.run(
-        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {_wanted(statements)} AND {held}{other} '
-            f'LIMIT {int(limit)}{locking}', (*holders, *except_depths))]
+        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {_wanted(statements)} AND {held}{condition} '
+            f'LIMIT {int(limit)}{locking}', (*holders, *values))]
 
 
 def _wanted(statements: bulk.Texts) -> str:

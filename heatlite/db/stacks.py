@@ -98,6 +98,7 @@ _BY_ID = {(True, False): _ANY, (True, True): _ANY.with_for_update(),        # (d
           (False, False): _LIVE, (False, True): _LIVE.with_for_update()}
 _PARAMETERS = sa.select(stack.c.parameters).where(stack.c.id == sa.bindparam('stack_id'))
 _IDENTITY_BY_ID = sa.select(*IDENTITY).where(stack.c.id == sa.bindparam('stack_id'))
+_PROJECT_BY_ID = sa.select(stack.c.project_id).where(stack.c.id == sa.bindparam('stack_id'))
 _PROJECTS = sa.or_(stack.c.project_id == sa.bindparam('project'), stack.c.user_project_id == sa.bindparam('project'))
 _IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
     stack.c.name == sa.bindparam('stack_name'), stack.c.live == 1, _PROJECTS).order_by(
@@ -293,6 +294,11 @@ def set_request(tx: sa.Connection, stack_id: str, request: Mapping[str, object])
 def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
     """Set the project in the identity service in which the stack's own users live."""
     tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))
+
+
+def project(tx: sa.Connection, stack_id: str) -> str:
+    """Return the project of a stack, which may be deleted; empty: there is no such stack. Primary key."""
+    return tx.execute(_PROJECT_BY_ID, {'stack_id': stack_id}).scalar() or ''
 
 
 def user_project(tx: sa.Connection, stack_id: str) -> str | None:

@@ -87,7 +87,7 @@ class EngineService:
         self._build_controller(capacity)
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
-            sweep_interval=conf.engine.sweep_interval, free_slots=self.controller.free_slots, acquire=self._acquire,
+            sweep_interval=conf.engine.sweep_interval, slots=self.controller.slots, acquire=self._acquire,
             is_driven=self._drives, begin_sweep=self.controller.wake_signalled)
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(

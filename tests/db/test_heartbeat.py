@@ -11,6 +11,7 @@ from heatlite.db import engines
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.lease_manager import LeaseManager
+from heatlite.engine.durability.stack_slots import StackSlots
 
 WAIT = 1.0              # seconds for another connection to store a doubt, if nothing holds it up
 
@@ -22,7 +23,7 @@ def test_a_doubt_that_comes_while_the_row_is_read_is_noted_by_the_renewal_that_c
     manager = LeaseManager(
         GreenRuntime(), db, 'here', lambda: {
             'host': 'h', 'hostname': 'h', 'binary': 'b', 'topic': 't', 'report_interval': 60},
-        ttl=30.0, sweep_interval=1.0, free_slots=lambda: (0, []), acquire=lambda lease: None,
+        ttl=30.0, sweep_interval=1.0, slots=lambda: StackSlots(0), acquire=lambda lease: None,
         is_driven=lambda name: True, begin_sweep=lambda: None)
     manager._register(db)
     manager._renew(db)

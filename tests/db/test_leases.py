@@ -1,4 +1,5 @@
 import threading
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -6,7 +7,7 @@ import sqlalchemy as sa
 from heatlite.common import limits
 from heatlite.db import changes, engines, events, leases, signals, stacks
 from heatlite.db.connection import certifies
-from heatlite.db.leases import Lease
+from heatlite.db.leases import Lease, Place
 from heatlite.db.server_connections import CERTIFIES
 from heatlite.db.tables import engine as table
 from heatlite.db.tables import lease
@@ -142,6 +143,47 @@ def test_a_sweep_leaves_stacks_of_depths_without_room(two, clock, held):
     assert claimed(0, 1) == {'n2'}
     assert claimed(0) == {'n1', 'n3'}
     assert claimed(1, 2) == {'n0', 'shard'}
+
+
+@pytest.mark.parametrize('held', [None, 'e1'], ids=['free', 'of an engine that is silent'])
+def test_a_sweep_leaves_stacks_of_projects_without_room(two, clock, held):
+    with two.writer() as tx:
+        for number, (project, depth) in enumerate([('full', 0), ('full', 1), ('other', 0), ('other', 1)]):
+            stacks.insert(tx, replace(stack(f'n{number}', depth=depth), project_id=project))
+            leases.insert(tx, f'n{number}', held)
+        leases.insert(tx, 'shard', held)                                # has no row in the table of stacks
+    clock.seconds += 6
+
+    def claimed(**exceptions):
+        with two.writer() as tx:
+            engine(tx, 'e9')
+            found = leases.claim_expired(tx, 'e9', 99, **exceptions)
+            return {lease.stack_id: lease.place for lease in found
+                    if lease.stack_id in {'n0', 'n1', 'n2', 'n3', 'shard'}}
+
+    assert claimed(except_depths=[1], except_projects={0: ['full', 'unknown']}) == {
+        'n2': Place('other', 'n2', 0), 'shard': None}
+    assert claimed(except_projects={0: ['full'], 1: ['full', 'other']}) == {}
+    assert claimed(except_projects={0: ['full'], 1: ['other']}) == {'n1': Place('full', 'n1', 1)}
+    assert {*claimed()} == {'n0', 'n3'}
+
+
+def test_a_sweep_takes_stacks_of_others_behind_those_that_are_refused(two):
+    """Whatever the order in which the database reads them."""
+    with two.writer() as tx:
+        for number in range(9):
+            stacks.insert(tx, replace(stack(f'n{number}'), project_id='full' if number not in (4, 8) else 'other'))
+            leases.insert(tx, f'n{number}', None)
+    left = {'full': 2}
+
+    def may_take(place):
+        left[place.project_id] = left.get(place.project_id, 9) - 1
+        return left[place.project_id] >= 0
+
+    with two.writer() as tx:
+        taken = [lease.place.project_id for lease in leases.claim_expired(tx, 'e2', 5, may_take=may_take)]
+    assert len(taken) == 5                                              # 'c' belongs to p1
+    assert sorted(taken) == ['full', 'full', 'other', 'other', 'p1']
 
 
 def test_two_statements_when_nothing_is_left(two, counted):

@@ -12,7 +12,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 
 def stack(stack_id: str, depth: int, size: int) -> LeasedStack:
     return cast('LeasedStack', SimpleNamespace(
-        id=stack_id, row=SimpleNamespace(root_id='root', depth=depth), owners=('p', 'root'),
+        id=stack_id, row=SimpleNamespace(project_id='p', root_id='root', depth=depth), owners=('p', 'root'),
         definition=SimpleNamespace(snippets=dict.fromkeys(range(size))),
         traversal=SimpleNamespace(rows_in_memory=size)))
 

@@ -134,9 +134,7 @@ def test_a_newer_update_preempts_the_updates_of_nested_stacks(kind):
 @pytest.mark.parametrize('kind', [twice_nested, in_group])
 def test_wherever_the_nested_stacks_are_driven(kind):
     """Engines with room for one stack each: what is nested is driven by others."""
-    with Cluster(engines=6) as place:
-        for _, service in place.engines:
-            service.controller._capacity._stacks = 1
+    with Cluster(engines=6, **{'engine.max_stacks': 1}) as place:
         overtaken(kind, place)
 
 

@@ -35,9 +35,7 @@ def projects_of_tree(cluster, stack_id):
 def test_one_project_for_all(own, below):
     for seed in range(12):
         # Engines with room for one stack each: what is nested is driven by others.
-        with Cluster(seed, engines=3) as cluster:
-            for _, service in cluster.engines:
-                service.controller._capacity._stacks = 2
+        with Cluster(seed, engines=3, **{'engine.max_stacks': 2}) as cluster:
             stack_id = cluster.create('s', tree(own, below), files={'file:///child.yaml': yaml.safe_dump(CHILD)})
             done(cluster, stack_id, 'CREATE')
             assert len(cluster.cloud.projects) == 1

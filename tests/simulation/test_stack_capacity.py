@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from heatlite.common.context import RequestContext
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 
@@ -41,8 +42,8 @@ def nothing_is_left(monkeypatch):
             return [vars(service.controller._capacity) for _runtime, service in cluster.engines]
 
         def is_empty(found):
-            return not (any(found['_depths'].values()) or any(found[name] for name in (
-                '_driven', '_loading', '_levels', '_waiting', '_calls', '_of_stacks', '_started')))
+            return found['_slots'].are_free and not any(found[name] for name in (
+                '_driven', '_loading', '_levels', '_waiting', '_calls', '_of_stacks', '_started'))
 
         cluster.universe.run(lambda: all(map(is_empty, counted())), limit=300)
         closed.append([found for found in counted() if not is_empty(found)])
@@ -249,3 +250,90 @@ def test_engines_may_die_while_nested_stacks_wait_for_room():
         assert not cluster.cloud.objects
 
     assert kill_engines_in(life, 97, **{'engine.max_resources_of_tree': 3, 'engine.max_stacks': 2}) > 5
+
+
+HELD = {'resource_registry': {'resources': {'a': {'hooks': 'pre-create'}}}}
+A_LONG_TIME = 100_000               # minutes
+
+
+class Project:
+    """A project whose requests a cluster gets within the block."""
+
+    def __init__(self, cluster, name):
+        self.cluster, self.context = cluster, RequestContext(project_id=name, roles=['member'], overwrite=False)
+
+    def __enter__(self):
+        self.before, self.cluster.context = self.cluster.context, self.context
+
+    def __exit__(self, *_error):
+        self.cluster.context = self.before
+
+
+def delete_all(cluster, ids):
+    for stack_id in ids:
+        cluster.delete(stack_id)
+    for stack_id in ids:
+        cluster.until_deleted(stack_id)
+
+
+@pytest.mark.parametrize('engines', [1, 2])
+def test_stacks_of_one_project_that_are_held_leave_room_for_another(engines):
+    with Cluster(engines=engines, **{'engine.max_stacks': 8}) as cluster:
+        held = [cluster.create(f'held{number}', template({'a': THING}), HELD, timeout_mins=A_LONG_TIME)
+                for number in range(12 * engines)]
+        wait(cluster, 30)
+        assert len(cluster.cloud.objects) == 0
+        assert 0 < len(driven(cluster)) < 8 * engines
+        with Project(cluster, 'other'):
+            mine = cluster.create('b', template(dict.fromkeys('abcde', THING)))
+            began = cluster.universe.time
+            done(cluster, mine, 'CREATE')
+            cluster.delete(mine)
+            cluster.until_deleted(mine)
+            assert cluster.universe.time - began < 60
+        delete_all(cluster, held)                   # those that are driven end first, and make room for the others
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_an_engine_that_takes_over_leaves_room_for_other_projects(seed):
+    with Cluster(seed, engines=2, restart_after=1e6, **{'engine.max_stacks': 8}) as cluster:
+        held = [cluster.create(f'held{number}', template({'a': THING}), HELD, timeout_mins=A_LONG_TIME)
+                for number in range(24)]
+        wait(cluster, 30)
+        with Project(cluster, 'other'):
+            mine = cluster.create('b', template({'a': THING}), HELD, timeout_mins=A_LONG_TIME)
+            wait(cluster, 10)
+        cluster.stop_engine(cluster.engines[0][0])
+        wait(cluster, 60)
+        assert mine in {leased.id for leased in driven(cluster)}
+        with Project(cluster, 'other'):
+            delete_all(cluster, [mine])
+        delete_all(cluster, held)
+
+
+def test_a_project_that_has_much_left_over_by_others_takes_most_of_it():
+    with Cluster(engines=1, **{'engine.max_stacks': 100}) as cluster:
+        held = [cluster.create(f'held{number}', template({'a': THING}), HELD, timeout_mins=A_LONG_TIME)
+                for number in range(80)]
+        wait(cluster, 60)
+        assert len(driven(cluster)) == 71           # four fifths of the 88 that are not reserved
+        delete_all(cluster, held)
+
+
+def test_nested_stacks_of_one_project_leave_room_for_those_of_another():
+    waiting = broad(10, 1)
+    waiting['files']['leaf.yaml'] = json.dumps(template({'x': {
+        'type': 'OS::Heat::Delay', 'properties': {'min_wait': 3300}}}))
+    with Cluster(engines=1, **{'engine.max_stacks': 20}) as cluster:
+        held = [cluster.create(f'held{number}', **waiting, timeout_mins=A_LONG_TIME) for number in range(8)]
+        wait(cluster, 30)
+        assert 10 <= sum(each.row.depth for each in driven(cluster)) < 20
+        with Project(cluster, 'other'):
+            mine = cluster.create('b', **broad(5, 2))
+            began = cluster.universe.time
+            done(cluster, mine, 'CREATE')
+            delete_all(cluster, [mine])
+            assert cluster.universe.time - began < 60
+        began = cluster.universe.time
+        delete_all(cluster, held)                   # nested stacks that are driven need no room to be deleted
+        assert cluster.universe.time - began < 120

@@ -25,6 +25,7 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.periodic import apart
+from heatlite.engine.durability.stack_slots import StackSlots
 
 LOG = logging.getLogger(__name__)
 
@@ -82,14 +83,14 @@ class LeaseManager:
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], EngineDescription],
-                 *, ttl: float, sweep_interval: float, free_slots: Callable[[], tuple[int, list[int]]],
+                 *, ttl: float, sweep_interval: float, slots: Callable[[], StackSlots],
                  acquire: Callable[[Lease], None], is_driven: Callable[[str], bool],
                  begin_sweep: Callable[[], None]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.
 
-        `free_slots()`: how many more stacks of some depth this engine can drive, and depths for which it has no room;
-        `acquire(lease)`: begins to drive one; `is_driven(stack_id)`: whether something in this engine drives it;
-        `begin_sweep()`: does what else is due in each sweep.
+        `slots()`: those of this engine for stacks in progress, to be changed by the caller; `acquire(lease)`: begins to
+        drive a stack; `is_driven(stack_id)`: whether something in this engine drives it; `begin_sweep()`: does what
+        else is due in each sweep.
         """
         self.engine_id = engine_id
         self._runtime = runtime
@@ -97,7 +98,7 @@ class LeaseManager:
         self._describe = describe
         self._ttl = ttl
         self._sweep_interval = sweep_interval
-        self._free_slots = free_slots
+        self._slots = slots
         self._acquire = acquire
         self._is_driven = is_driven
         self._begin_sweep = begin_sweep
@@ -197,16 +198,20 @@ class LeaseManager:
         self._begin_sweep()
         for lease in self._undriven(held):
             self._acquire(replace(lease, former=self.engine_id))
-        free, full = self._free_slots()
+        slots = self._slots()
+        left = slots.all_left()
+        full = [depth for depth, count in left.items() if count <= 0]
         self._skipping = self._skipping - 1 if 0 in full else 0
-        if free <= 0 or self._skipping > 0:
+        if len(full) == len(left) or self._skipping > 0:
             return 0
         batch, self._batch = self._batch, self.FIRST_BATCH
-        most = min(free, batch)
+        most = min(max(left.values()), batch)
         try:
             with self._database.writer() as tx:
                 in_grace = self._is_in_grace(tx)
-                claimed = leases.claim_expired(tx, self.engine_id, most, of_silent=not in_grace, except_depths=full)
+                claimed = leases.claim_expired(
+                    tx, self.engine_id, most, of_silent=not in_grace, except_depths=full,
+                    except_projects=slots.without_room(), may_take=slots.take_if_room)
                 if claimed and not in_grace and self._clock_was_set(self._standing(tx)):
                     raise ClockWasSet               # between the two statements: nothing is taken
         except ClockWasSet:

@@ -3,26 +3,26 @@
 A step that begins an action of a nested stack waits here while there is no slot for the stack, so memory follows what
 is in progress and not the size of a tree. A stack waits for those that are nested in it: if it took away their slots,
 none of them would ever end. Therefore each depth has slots of its own. The deepest stacks wait for no others and end,
-then those above them, and so on.
+then those above them, and so on. Of each depth, each project has a share (`durability.stack_slots`), and each tree a
+share of what its project may take.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from heatlite.db.leases import Lease, Place
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability.pool import Pool
+from heatlite.engine.durability.stack_slots import SHARE, StackSlots
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 
 STARTS = 64                         # calls of a tree under way at once, of which the nested stack's size is not known
-SHARE = 4                           # a tree has at most so many times as many stacks of a depth as are left to others
 
 Call = Callable[[], None]
 Owners = tuple[str, str]            # of a call, as those of a pool
-Place = tuple[str, int]             # a root and a depth below it
 
 
 class _Waiting(NamedTuple):
@@ -50,11 +50,10 @@ class StackCapacity:
         """`pool`: runs the calls; `stacks`: the most of one depth; `resources`: the most in nested stacks of one depth
         of one tree, 0: any number. A nested stack with more of them is driven alone."""
         self._pool = pool
-        self._stacks = stacks
+        self._slots = StackSlots(stacks)                        # of stacks that are driven, being read or starting
         self._resources = resources
         self._loading: dict[str, Place | None] = {}             # stacks that are being read
         self._driven: dict[str, tuple[Place, int]] = {}         # stack -> where it is, number of resources
-        self._depths: Counter[int] = Counter()                  # depth -> number of stacks that are driven or starting
         self._levels: dict[Place, _Level] = {}
         self._calls: dict[Call, _Waiting] = {}                  # those that wait
         self._waiting: dict[Place, dict[Call, None]] = {}       # the same, in the order in which they came
@@ -65,42 +64,46 @@ class StackCapacity:
 
     def free_slots_at(self, depth: int) -> int:
         """Return how many more stacks of that depth the engine may drive."""
-        return self._stacks - len(self._loading) - self._depths[depth]
+        return self._slots.left(depth)
 
-    def free_slots(self) -> tuple[int, list[int]]:
-        """Return how many more stacks of some depth the engine may drive, and the depths that have no free slot."""
-        left = {depth: self.free_slots_at(depth) for depth in range(max(self._depths, default=-1) + 2)}
-        full = [depth for depth, count in left.items() if count <= 0]
-        return max(0, *left.values()), full
+    def has_root_slot(self, project: Callable[[], str]) -> bool:
+        """Whether the engine may drive one more root. `project()`: whose it is; called only if few slots are free."""
+        return self._slots.has_room_for_any(0) or (self._slots.left(0) > 0 and self._slots.room(project(), 0) > 0)
 
-    def begin_loading(self, stack_id: str, row: StoredStack | None) -> None:
+    def slots(self) -> StackSlots:
+        """Return the slots that are taken at present."""
+        return self._slots.copy()
+
+    def begin_loading(self, lease: Lease, row: StoredStack | None) -> None:
         """A stack is about to be read. `row`: its own row, if a request for it has just been accepted here."""
-        if stack_id in self._loading:
+        if lease.stack_id in self._loading:
             return
-        place = (row.root_id, row.depth) if row is not None and row.depth else None
-        self._loading[stack_id] = place
+        place = lease.place if row is None else _place(row)
+        self._loading[lease.stack_id] = place
+        self._slots.take(place)
         if place is not None:
             self._levels.setdefault(place, _Level()).starting += 1
 
     def end_loading(self, stack_id: str) -> None:
         """A stack was read, and `add` was called if it is driven."""
-        place = self._loading.pop(stack_id, None)
-        if place is not None:
-            self._levels[place].starting -= 1
-            self._forget_unused(place)
+        if stack_id in self._loading:
+            place = self._loading.pop(stack_id)
+            self._slots.give_back(place)
+            if place is not None:
+                self._levels[place].starting -= 1
+                self._forget_unused(place)
         self._start_waiting()
 
     def add(self, leased: LeasedStack) -> None:
         """The engine drives a stack from now on."""
-        place = leased.row.root_id, leased.row.depth
+        place = _place(leased.row)
         size = max(len(leased.definition.snippets), leased.traversal.rows_in_memory)
         self._driven[leased.id] = place, size
-        self._depths[leased.row.depth] += 1
-        if leased.row.depth:
-            level = self._levels.setdefault(place, _Level())
-            level.stacks += 1
-            level.resources += size
-            level.largest = max(level.largest, size, 1)     # an empty one shows their size, too
+        self._slots.take(place)
+        level = self._levels.setdefault(place, _Level())
+        level.stacks += 1
+        level.resources += size
+        level.largest = max(level.largest, size, 1)         # an empty one shows their size, too
         call = self._of_stacks.get(leased.id)
         if call is not None:                        # it may end what the stack does, so it must not wait for that
             self._begin(call, self._forget(call))
@@ -108,12 +111,11 @@ class StackCapacity:
     def remove(self, stack_id: str) -> None:
         """The engine no longer drives a stack."""
         place, size = self._driven.pop(stack_id)
-        self._depths[place[1]] -= 1
-        level = self._levels.get(place)
-        if level is not None:
-            level.stacks -= 1
-            level.resources -= size
-            self._forget_unused(place)
+        self._slots.give_back(place)
+        level = self._levels[place]
+        level.stacks -= 1
+        level.resources -= size
+        self._forget_unused(place)
         self._start_waiting()
 
     # --- the steps of parents ---------------------------------------------------------------------------
@@ -131,7 +133,7 @@ class StackCapacity:
         if stack_id in self._driven:
             self._pool.run(call, *parent.owners)
             return False
-        place = parent.row.root_id, parent.row.depth + 1
+        place = Place(parent.row.project_id, parent.row.root_id, parent.row.depth + 1)
         self._calls[call] = _Waiting(place, parent.owners, stack_id)
         self._waiting.setdefault(place, {})[call] = None
         if stack_id is not None:
@@ -144,7 +146,7 @@ class StackCapacity:
         place = self._started.pop(call, None)
         if place is not None:
             self._levels[place].starting -= 1
-            self._depths[place[1]] -= 1
+            self._slots.give_back(place)
             self._forget_unused(place)
             self._start_waiting()
 
@@ -185,19 +187,23 @@ class StackCapacity:
 
     def _begin(self, call: Call, waited: _Waiting) -> None:
         self._levels.setdefault(waited.place, _Level()).starting += 1
-        self._depths[waited.place[1]] += 1
+        self._slots.take(waited.place)
         self._started[call] = waited.place
         self._pool.run(call, *waited.owners)
 
     def _has_capacity(self, place: Place) -> bool:
         """Whether the engine may begin to drive one more stack there."""
-        level, left = self._levels.get(place), self.free_slots_at(place[1])
+        level, room = self._levels.get(place), self._slots.room(place.project_id, place.depth)
         if level is None:
-            return left > 0
-        if level.stacks + level.starting >= SHARE * left:
+            return room > 0
+        if level.stacks + level.starting >= SHARE * room:
             return False
         if not self._resources:
             return True
         if not level.largest or level.starting >= STARTS:       # the first one shows how large they are
             return False
         return level.resources + level.starting * level.largest < self._resources
+
+
+def _place(row: StoredStack) -> Place:
+    return Place(row.project_id, row.root_id, row.depth)

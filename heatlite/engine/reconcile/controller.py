@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from heatlite.common import memory
 from heatlite.db import signals, stacks
 from heatlite.db.leases import Lease
+from heatlite.engine.durability.stack_slots import StackSlots
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
@@ -46,7 +47,7 @@ class StackController:
         self._lifecycle = lifecycle
         self._timeouts = timeouts
         self._definitions = definitions
-        self.claim = claim
+        self._claim = claim
         self._given_up = given_up
         self._loader = StackLoader(core, driving, definitions, given_up, partial(self.adopt, taken_over=True))
         self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
@@ -58,14 +59,15 @@ class StackController:
         """Return how many more root stacks this engine can drive."""
         return 0 if self._stopping else self._capacity.free_slots_at(0)
 
-    def has_capacity(self, by: LeasedStack | None) -> bool:
-        """Whether this engine may drive one more stack. `by`: the parent that asks for its nested stack, whose step has
-        waited for capacity (`StackCapacity.run`); None: a root, or a stack that a user asks for."""
-        return self.free_root_slots() > 0 if by is None else not self._stopping
+    def has_capacity(self, project: Callable[[], str], by: LeasedStack | None = None) -> bool:
+        """Whether this engine may drive one more stack. `project()`: whose it is; `by`: the parent that asks for its
+        nested stack, whose step has waited for capacity (`StackCapacity.run`); None: a root, or a stack that a user
+        asks for."""
+        return not self._stopping and (by is not None or self._capacity.has_root_slot(project))
 
-    def free_slots(self) -> tuple[int, list[int]]:
-        """As `StackCapacity.free_slots`."""
-        return (0, []) if self._stopping else self._capacity.free_slots()
+    def slots(self) -> StackSlots:
+        """As `StackCapacity.slots`; none are free while the engine stops."""
+        return StackSlots(0) if self._stopping else self._capacity.slots()
 
     @property
     def loading(self) -> int:
@@ -132,6 +134,13 @@ class StackController:
         return count
 
     # --- taking a stack ---------------------------------------------------------------------------------
+
+    def claim(self, tx: Connection, stack_id: str, by: LeasedStack | None = None) -> Lease | None:
+        """Claim the lease of a stack that this engine drives, or has capacity for, unless another engine drives it.
+        `by`: as of `has_capacity`."""
+        if self.owns(stack_id) or self.has_capacity(lambda: stacks.project(tx, stack_id), by):
+            return self._claim(tx, stack_id)
+        return None
 
     def acquire(self, lease: Lease, row: stacks.StoredStack | None = None) -> None:
         """Begin to drive a stack whose lease was just claimed. A thread of its own loads it first. `row`: as in

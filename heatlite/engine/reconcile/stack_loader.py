@@ -74,7 +74,7 @@ class StackLoader:
         still run; `row`: as in `StackCapacity.begin_loading`."""
         self._put_off_leases.pop(lease.stack_id, None)
         self._loading[lease.stack_id] = lease
-        self._capacity.begin_loading(lease.stack_id, row)
+        self._capacity.begin_loading(lease, row)
         if former:                                  # in a thread of its own: other stacks are loaded meanwhile
             self._runtime.spawn(self._load_after, former, lease)
         else:

@@ -72,11 +72,9 @@ class Acceptance:
 
     def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None,
               by: LeasedStack | None = None) -> StackOwner:
-        """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate.
-        `by`: see `check_owner`."""
-        lease = None
-        if self._controller.owns(stack_id) or self._controller.has_capacity(by):
-            lease = self._controller.claim(tx, stack_id)
+        """Claim the stack's lease, unless another engine has it or this one has no capacity. Locks the lease before the
+        stack. Raises TooLate. `by`: see `check_owner`."""
+        lease = self._controller.claim(tx, stack_id, by)
         if context is not None:
             context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
@@ -145,7 +143,8 @@ class Acceptance:
             if plan is not None:
                 plan.accept(tx, row.id, None)
             permissions = plan_references.of_plan(tx, row)
-            lease = leases.insert(tx, row.id, self._engine_id if self._controller.has_capacity(by) else None)
+            has_capacity = self._controller.has_capacity(lambda: row.project_id, by)
+            lease = leases.insert(tx, row.id, self._engine_id if has_capacity else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
             templates.insert(tx, row.template_id, content.document, content.environment, content.files, now,
