@@ -20,6 +20,7 @@ from prometheus_client import (
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _LONG = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0)
+_CHARACTERS = (1_000, 10_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 registry = CollectorRegistry(auto_describe=True)        # what this process serves
@@ -55,6 +56,8 @@ takeovers = Counter('heatlite_lease_takeovers', 'Stacks taken over from an engin
 leases_lost = Counter('heatlite_leases_lost', 'Stacks another engine took from this one.', registry=of_engines)
 journal_changes = Histogram('heatlite_journal_changes', 'Changes in one transaction of the journal.',
                             buckets=_SIZES, registry=of_engines)
+journal_characters = Histogram('heatlite_journal_characters', 'Characters of values in one transaction of the journal.',
+                               buckets=_CHARACTERS, registry=of_engines)
 journal_seconds = Histogram('heatlite_journal_seconds', 'Time of one transaction of the journal.',
                             buckets=_QUICK, registry=of_engines)
 evaluations = Counter('heatlite_alarm_evaluations', 'Alarms that were evaluated for one period.', registry=of_engines)

@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from heatlite.common import crypt
 from heatlite.db import revisions, signals
 from heatlite.db.bulk import Texts, Times, chunks, one_message, texts
-from heatlite.db.codec import WORDS, clean, encode, encode_or_null, encoder, once, sealed, stored_text
+from heatlite.db.codec import NO_TEXTS, WORDS, clean, encode, encode_or_null, encoder, once, sealed, stored_text
 from heatlite.db.connection import certifies
 from heatlite.db.events import EVENT, event_values
 from heatlite.db.resources import ROW, row_values
 from heatlite.db.stacks import SHORTENED
 from heatlite.db.tables import SEALED, stack
-from heatlite.planning.states import Change, Datum, ResourceState, SignalError, StackChange
+from heatlite.planning.states import NO_HANDLE, Change, Datum, ResourceState, SignalError, StackChange
 
 IMMUTABLE_COLUMNS = ('name', 'uuid', 'created_at')  # never changed after the row was inserted
 DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
@@ -42,6 +43,38 @@ class Written:
         return (change.stack_id, change.epoch) in self.refused
 
 
+class EncodedChange(NamedTuple):
+    """A change, with what its values are as JSON. `texts`: by `id` of the value; `size`: characters of all of them, and
+    of other long texts of the change."""
+
+    change: Change
+    texts: Mapping[int, str] = NO_TEXTS
+    size: int = 0
+
+
+def encoded(change: Change) -> EncodedChange:
+    """Encode the values of a change, before the transaction that stores it. One that cannot be encoded is left to
+    `write`, which raises the error."""
+    row, size = change.row, 0
+    texts: dict[int, str] = {}
+    values = [*change.columns.values(), *[each.properties for each in change.events]]
+    if row is not None and row.handle is not NO_HANDLE:
+        values.append(row.handle)
+    for value in values:
+        if value is not None and id(value) not in texts:
+            try:
+                text = encode(value)
+            except Exception:
+                continue
+            texts[id(value)] = text
+            size += len(text)
+    for datum in change.data:
+        size += len(datum.value or '')
+    if change.stack is not None:
+        size += sum([len(text or '') for text in (change.stack.outputs, change.stack.parameters, change.stack.settled)])
+    return EncodedChange(change, texts, size)
+
+
 def touch_nothing(tx: sa.Connection) -> None:
     """Execute a write that finds no row.
 
@@ -50,15 +83,17 @@ def touch_nothing(tx: sa.Connection) -> None:
     tx.execute(stack.delete().where(stack.c.id == ''))
 
 
-def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Written:
-    """Write all changes whose epoch is current. `again`: an earlier attempt may have been committed unnoticed.
+def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False,
+          texts_of_values: Mapping[int, str] = NO_TEXTS) -> Written:
+    """Write all changes whose epoch is current. `again`: an earlier attempt may have been committed unnoticed;
+    `texts_of_values`: those of `encoded`.
 
     The leases stay locked until the end of `tx`, so no other engine can take a stack over meanwhile.
     """
     statements = texts(tx.dialect.name)
     refused = _refused(tx, batch, statements, again)
     accepted = [change for change in batch if (change.stack_id, change.epoch) not in refused] if refused else batch
-    gathered = _Gathered(once(encoder(tx)))       # properties are those of a row and of its event
+    gathered = _Gathered(once(encoder(tx, texts_of_values)))       # properties are those of a row and of its event
     for change in accepted:
         gathered.add(change)
     stored = _stored_stacks(tx, gathered, statements)

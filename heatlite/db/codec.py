@@ -33,6 +33,7 @@ ACTIONS = {member.value: member for member in Action}
 STATUSES = {member.value: member for member in Status}
 WORDS = {member: member.value for kind in (Action, Status) for member in kind}
 UNDECODABLE = (exception.HeatException, ValueError, RecursionError)     # errors of text with another key, or no JSON
+NO_TEXTS: Mapping[int, str] = {}
 NO_MEMBERS: Mapping[str, Mapping[str, object]] = {}
 HIDES_NOTHING = frozenset({*EMPTY, 'null'})
 # The definition of a resource that has no more than properties, which have a column of their own.
@@ -139,15 +140,18 @@ def encode_or_null(value: object, encode: Callable[[object], str] = encode) -> s
     return None if value is None else encode(value)
 
 
-def encoder(tx: sa.Connection) -> Callable[[object], str]:
-    """Return the encoder for the columns of tables.SEALED in `tx`."""
+def encoder(tx: sa.Connection, texts: Mapping[int, str] = NO_TEXTS) -> Callable[[object], str]:
+    """Return the encoder for the columns of tables.SEALED in `tx`. `texts`: by `id`, of values that are encoded already
+    and live until the end of `tx`."""
     seal = tx.get_execution_options().get('seal')
-    if seal is None:
+    if seal is None and not texts:
         return encode
 
     def encoded(value: object) -> str:
-        text = encode(value)
-        return text if text in HIDES_NOTHING else seal(text)
+        text = texts.get(id(value))
+        if text is None:
+            text = encode(value)
+        return text if seal is None or text in HIDES_NOTHING else seal(text)
 
     return encoded
 

@@ -7,6 +7,7 @@ from oslo_config import cfg
 from heatlite.common import crypt
 from heatlite.db import (
     changes,
+    codec,
     events,
     leases,
     resource_data,
@@ -374,3 +375,29 @@ def test_few_statements_for_many_changes(two, counted):
         assert [stacks.get(tx, stack_id).status for stack_id in ('s1', 's2')] == ['COMPLETE', 'COMPLETE']
     assert stored(two) == []
     assert len(stored(two, 's2')) == 200
+
+
+def test_values_are_encoded_once_before_the_transaction(two, monkeypatch):
+    """Properties are those of a row and of its event."""
+    properties, handle = {'size': 7}, ['token']
+    encoded = changes.encoded(change(
+        row=state(handle=handle), columns={'properties': properties, 'attributes': None, 'metadata': {}},
+        events=(event('e1', properties=properties),), data=(Datum('key', 'value'),), stack=finished(outputs='[1]')))
+    assert sorted(encoded.texts.values()) == ['["token"]', '{"size":7}', '{}']
+    assert encoded.size == len('["token"]{"size":7}{}value[1]')
+    monkeypatch.setattr(changes, 'encode', None)
+    monkeypatch.setattr(codec, 'encode', lambda value: pytest.fail(f'encoded: {value}'))
+    assert write(two, encoded.change, texts_of_values=encoded.texts) == FINE
+    monkeypatch.undo()
+    with two.reader() as tx:
+        stored = resources.columns(tx, 's1', [1], ('properties', 'attributes', 'metadata'))[1]
+        assert {name: value for name, value in stored.items() if value is not None} == {
+            'properties': properties, 'metadata': {}}
+        assert [found.handle for found in resources.light(tx, 's1')] == [handle]
+
+
+def test_a_value_that_cannot_be_encoded_is_left_to_the_transaction():
+    endless = []
+    endless.append(endless)
+    encoded = changes.encoded(change(row=state(), columns={'properties': endless, 'metadata': {}}))
+    assert [*encoded.texts.values()] == ['{}']

@@ -8,7 +8,15 @@ import pytest
 
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import resources, stacks
-from heatlite.engine.durability.journal import EACH, Journal, LeaseLost, NotStored, StopsDriving
+from heatlite.engine.durability.journal import (
+    EACH,
+    MOST_CHARACTERS,
+    SHARED_CHARACTERS,
+    Journal,
+    LeaseLost,
+    NotStored,
+    StopsDriving,
+)
 from heatlite.planning.states import Action, Status
 from tests.db.rows import change, engine, event, finished, leased, stack, state
 
@@ -190,6 +198,43 @@ def test_a_change_of_another_tree_waits_for_few_of_a_large_one(db):
     assert left == [(None, 3 * EACH + 1)]
     with db.reader() as tx:
         assert len(resources.light(tx, 'large')) == 5 * EACH
+
+
+@pytest.mark.parametrize('each, before', [(SHARED_CHARACTERS // 4, 4), (2 * SHARED_CHARACTERS, 2)])
+def test_a_change_of_another_tree_waits_for_few_characters_of_a_large_one(db, each, before):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('large'), stack('small'))
+    journal = Journal(Starting(), db, largest=100, owners=lambda stack_id: ('project', stack_id))
+    count = 8
+    for number in range(1, count + 1):
+        journal.submit(change('large', row=state(number, action=Action.CREATE, status=Status.COMPLETE),
+                              columns={'properties': {'value': 'x' * each}}))
+    left = []
+    journal.submit(change('small', row=state(1, action=Action.CREATE, status=Status.COMPLETE)),
+                   lambda why_not: left.append((why_not, len(journal))))
+    journal.flush()
+    [(why_not, waiting)] = left
+    assert why_not is None
+    assert count - waiting == before
+    with db.reader() as tx:
+        assert len(resources.light(tx, 'large')) == count
+
+
+def test_who_submits_many_characters_waits_for_room(db):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'))
+    runtime = Starting()
+    journal = Journal(runtime, db, largest=100)
+    for number in range(1, 6):
+        journal.submit(change('s1', row=state(number, action=Action.CREATE, status=Status.COMPLETE),
+                              columns={'properties': {'value': 'x' * (MOST_CHARACTERS // 2)}}))
+        journal.make_room()
+        assert (runtime.thread.ident is not None) == (number > 3), number
+    journal.flush()
+    with db.reader() as tx:
+        assert len(resources.light(tx, 's1')) == 5
 
 
 def test_an_error_of_what_follows_keeps_nothing_else_back(db):

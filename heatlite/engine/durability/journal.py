@@ -16,6 +16,7 @@ from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
 from heatlite.common.runtime import Runtime
 from heatlite.db import changes
+from heatlite.db.changes import EncodedChange
 from heatlite.db.connection import Database
 from heatlite.db.errors import Contention, TakesNoWrites
 from heatlite.planning.states import Change, Status
@@ -26,6 +27,8 @@ P = ParamSpec('P')
 ROOM = 2                        # transactions: changes that may be pending when a stack goes on to submit many
 EACH = 20                       # changes in a transaction for each tree while several have some, about 5 ms on MariaDB
 SHARED = 200                    # changes in it for all of them, about 20 ms
+SHARED_CHARACTERS = 1_000_000   # characters that complete it while several trees have changes
+MOST_CHARACTERS = 8_000_000     # and in any case
 SHARED_SECONDS = 10.0           # how long another tree is expected after there was one
 
 
@@ -57,6 +60,7 @@ class Superseded(Exception):
 
 
 Then = Callable[[StopsDriving | Superseded | None], None]           # None: durable; else why not
+Entry = tuple[EncodedChange, Then | None]
 
 
 class Journal:
@@ -75,7 +79,8 @@ class Journal:
         self._largest = largest
         self._runtime = runtime
         self._database = database
-        self._pending: FairQueue[tuple[Change, Then | None]] = FairQueue()
+        self._pending: FairQueue[Entry] = FairQueue()
+        self._characters = 0                        # of all that are pending
         self._owners = owners
         self._shared_until = 0.0                    # monotonic time until which several trees are expected
         self._has_work = runtime.flag()
@@ -97,8 +102,11 @@ class Journal:
         return self._pending.users(project_id)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
-        """Write `change` soon. `then` is called in the journal's thread with the result; it must not block."""
-        self._pending.put((change, then), *self._owners(change.stack_id), change.stack_id)
+        """Write `change` soon. `then` is called in the journal's thread with the result; it must not block. The values
+        are encoded here: the journal's thread works for all stacks."""
+        encoded = changes.encoded(change)
+        self._characters += encoded.size
+        self._pending.put((encoded, then), *self._owners(change.stack_id), change.stack_id)
         self._idle.clear()
         self._has_work.set()
         if then is not None:
@@ -119,9 +127,10 @@ class Journal:
             raise fate[0]
 
     def make_room(self) -> None:
-        """Wait while more changes are pending than a few transactions take: each keeps some hundred bytes."""
+        """Wait while more changes are pending than a few transactions take: each has some hundred bytes, and the texts
+        of its values."""
         self._taken.clear()
-        while len(self._pending) > ROOM * self._largest:
+        while len(self._pending) > ROOM * self._largest or self._characters > ROOM * MOST_CHARACTERS:
             self._hurried.set()
             self._taken.wait()
             self._taken.clear()
@@ -155,19 +164,37 @@ class Journal:
             self._has_work.clear()
             self._hurried.clear()
             while self._pending:
-                batch = self._pending.take_many(self._room())
+                batch = self._take()
                 self._taken.set()
                 self._commit(batch)
             self._idle.set()
 
-    def _room(self) -> int:
-        """The most changes in the next transaction: few while several trees have some, as each waits for it."""
+    def _take(self) -> Sequence[Entry]:
+        """Remove the changes of the next transaction from those that are pending."""
+        most, characters = self._room()
+        if self._characters <= characters:
+            batch = self._pending.take_many(most)
+            self._characters -= sum([encoded.size for encoded, _ in batch])
+            return batch
+        taken: list[Entry] = []
+        size = 0
+        while self._pending and len(taken) < most and size < characters:
+            taken.append(self._pending.take())
+            size += taken[-1][0].size
+        self._characters -= size
+        return taken
+
+    def _room(self) -> tuple[int, int]:
+        """The most changes in the next transaction, and the characters with which it is complete: few while several
+        trees have changes, as each waits for it."""
         now, trees = self._runtime.monotonic(), self._pending.users()
         if trees > 1:
             self._shared_until = now + SHARED_SECONDS
-        return self._largest if now >= self._shared_until else min(self._largest, SHARED, EACH * trees)
+        if now >= self._shared_until:
+            return self._largest, MOST_CHARACTERS
+        return min(self._largest, SHARED, EACH * trees), SHARED_CHARACTERS
 
-    def _commit(self, batch: Sequence[tuple[Change, Then | None]], is_part: bool = False) -> None:
+    def _commit(self, batch: Sequence[Entry], is_part: bool = False) -> None:
         """`is_part`: of a batch that could not be stored as a whole, but may have been written partly."""
         began = self._runtime.monotonic()
         if self._gaps:
@@ -175,13 +202,14 @@ class Journal:
             if not batch:
                 return
         try:
-            written = self._write([change for change, _ in batch], is_part)
+            written = self._write([encoded for encoded, _ in batch], is_part)
         except Exception as error:
             self._isolate(batch, error)
             return
         metrics.journal_changes.observe(len(batch))
+        metrics.journal_characters.observe(sum([encoded.size for encoded, _ in batch]))
         metrics.journal_seconds.observe(self._runtime.monotonic() - began)
-        for change, then in batch:
+        for (change, _, _), then in batch:
             if change.events:
                 self._call(change.stack_id, self._noted, change.stack_id)
             if then is None:
@@ -202,11 +230,12 @@ class Journal:
             with suppress(Exception):               # all that is left to do is done
                 self._refused(stack_id, error)
 
-    def _without_untrue(self, batch: Sequence[tuple[Change, Then | None]]) -> list[tuple[Change, Then | None]]:
+    def _without_untrue(self, batch: Sequence[Entry]) -> list[Entry]:
         """Refuse the changes that set a stack to COMPLETE although an earlier change of it is missing, until the stack
         is read again (`begin`) or has another epoch. Return the others."""
         found = []
-        for change, then in batch:
+        for encoded, then in batch:
+            change = encoded.change
             stack_id, epoch = change.stack_id, self._gaps.get(change.stack_id)
             if epoch is not None and epoch != change.epoch:
                 del self._gaps[stack_id]
@@ -214,10 +243,10 @@ class Journal:
                 if then is not None:
                     self._call(stack_id, then, NotStored(stack_id, MISSING))
                 continue
-            found.append((change, then))
+            found.append((encoded, then))
         return found
 
-    def _isolate(self, batch: Sequence[tuple[Change, Then | None]], error: Exception) -> None:
+    def _isolate(self, batch: Sequence[Entry], error: Exception) -> None:
         """Find the change that cannot be stored by bisecting the batch, so that the others are stored.
 
         The runner of its stack is stopped, as its state differs from the stored one.
@@ -227,14 +256,14 @@ class Journal:
             self._commit(batch[:middle], is_part=True)
             self._commit(batch[middle:], is_part=True)
             return
-        change, then = batch[0]
+        (change, _, _), then = batch[0]
         self._gaps[change.stack_id] = change.epoch
         # First: a runner whose thread meets NotStored ends, and has to know the defect by then.
         self._call(change.stack_id, self._refused, change.stack_id, error)
         if then is not None:
             self._call(change.stack_id, then, NotStored(change.stack_id, error))
 
-    def _write(self, batch: list[Change], is_part: bool) -> changes.Written:
+    def _write(self, batch: list[EncodedChange], is_part: bool) -> changes.Written:
         """Write a batch, retrying while the database is unavailable. The lease, not this loop, decides whether the
         engine may act meanwhile.
 
@@ -243,10 +272,11 @@ class Journal:
         one try. A full disk is waited for longer, as a batch is hardly ever the cause of it.
         """
         again, failed, tries = is_part, 0, 1 if is_part else self.TRIES
+        texts = {value: text for each in batch for value, text in each.texts.items()}
 
         def transaction() -> changes.Written:
             with self._database.writer() as tx:
-                return changes.write(tx, batch, again=again)
+                return changes.write(tx, [each.change for each in batch], again, texts)
 
         def is_refused(error: Exception) -> bool:
             nonlocal failed
