@@ -86,6 +86,7 @@ MOST_STRIKES: Final = 3                 # consecutive engines that may end execu
 MOST_ENDED_ENGINES: Final = 20          # engines that may end executing one request of a stack, in total
 
 MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in an engine's answer, shared ones counted each time
+MOST_EXPORTED: Final = 16_777_216       # characters of the export of a stack and its nested stacks, also in a snapshot
 
 MOST_VALUES: Final = 1_000              # values that a custom constraint accepts, in one answer
 MOST_REFACTORED: Final = 20             # stacks of one refactor

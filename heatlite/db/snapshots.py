@@ -84,21 +84,22 @@ def is_complete(tx: sa.Connection, snapshot_id: str) -> bool:
         snapshot.c.status == Status.COMPLETE)).first() is not None
 
 
-def is_being_made(tx: sa.Connection, snapshot_id: str) -> bool:
-    """Whether its end has not been stored yet, nor is it being deleted. Locks it until the end of `tx`."""
-    row = tx.execute(sa.select(snapshot.c.action, snapshot.c.status).where(snapshot.c.id == snapshot_id)
-                     .with_for_update()).first()
+def is_being_made(tx: sa.Connection, snapshot_id: str, for_update: bool = True) -> bool:
+    """Whether its end has not been stored yet, nor is it being deleted. `for_update`: locks it until the end of
+    `tx`."""
+    query = sa.select(snapshot.c.action, snapshot.c.status).where(snapshot.c.id == snapshot_id)
+    row = tx.execute(query.with_for_update() if for_update else query).first()
     return row is not None and (row.action, row.status) == (Action.CREATE, Status.IN_PROGRESS)
 
 
 def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,
-              data: Mapping[str, Any] | None = None) -> bool:
+              data: Mapping[str, Any] | codec.Encoded | None = None) -> bool:
     """Write the state. `action`, `data` None: unchanged. False when the snapshot is gone."""
     values: dict[str, object] = {'status': str(status), 'reason': _reason(reason)}
     if action is not None:
         values['action'] = str(action)
     if data is not None:
-        values['data'] = codec.encoder(tx)(data)
+        values['data'] = codec.sealed(tx, codec.text_of(data))
     return bool(tx.execute(snapshot.update().where(snapshot.c.id == snapshot_id).values(**values)).rowcount)
 
 

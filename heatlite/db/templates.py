@@ -72,13 +72,13 @@ def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
 def get(tx: sa.Connection, template_id: str) -> StoredTemplate:
     """Return a template with its files. Raises LookupError: a stack's own templates exist as long as the stack does."""
     row = _row(tx, template_id)
-    return _template(row, _read(tx, row.files_id))
+    return _template(row, files_of_row(tx, row.files_id))
 
 
 def undecoded(tx: sa.Connection, template_id: str) -> StoredTemplate:
     """As `get`, with a document that is decoded when it is first read."""
     row = _row(tx, template_id)
-    return _template(row, _read(tx, row.files_id), lambda text: codec.Undecoded(codec.clear(text)))
+    return _template(row, files_of_row(tx, row.files_id), lambda text: codec.Undecoded(codec.clear(text)))
 
 
 def show(tx: sa.Connection, template_id: str) -> StoredTemplate:
@@ -103,7 +103,8 @@ def _row(tx: sa.Connection, template_id: str) -> sa.Row[tuple[object, ...]]:
     return row
 
 
-def _read(tx: sa.Connection, files_id: str | None) -> Files:
+def files_of_row(tx: sa.Connection, files_id: str | None) -> Files:
+    """Return the files of a row of their table, one object for all who read it at a time; none for None."""
     if files_id is None:
         return Files()
     known = tx.get_execution_options()['files']

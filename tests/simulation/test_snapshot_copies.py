@@ -28,7 +28,8 @@ class Copied(cloud.Thing):
     REFUSES = False
 
     def handle_snapshot(self):
-        self.data_set('copy', f'{self.name}-{len(self.COPIES) + len(self.DELETED) + len(self.BEING_DELETED)}')
+        made = (*self.COPIES, *self.DELETED, *self.BEING_DELETED)
+        self.data_set('copy', f'{self.name}-{sum(copy.startswith(self.name) for copy in made)}')
         self.data_set('value', cloud.CLOUD.objects[self.resource_id]['value'])
         self.COPIES.append(self.data()['copy'])
 
@@ -220,7 +221,7 @@ def test_the_check_is_called_until_the_copy_is_deleted(cluster, monkeypatch, wit
     else:
         cluster.ask(messages.DeleteSnapshot(stack_id, snapshot_id))
         assert records(cluster, stack_id) == []
-    assert sorted(Copied.DELETED) == ['a-0', 'b-1']
+    assert sorted(Copied.DELETED) == ['a-0', 'b-0']
 
 
 def test_a_copy_that_cannot_be_deleted_keeps_its_snapshot(cluster, monkeypatch):
@@ -234,7 +235,7 @@ def test_a_copy_that_cannot_be_deleted_keeps_its_snapshot(cluster, monkeypatch):
     assert 'incomplete snapshot' in str(refused)
     monkeypatch.setattr(Copied, 'REFUSES', False)
     cluster.ask(messages.DeleteSnapshot(stack_id, snapshot_id))
-    assert (records(cluster, stack_id), sorted(Copied.DELETED)) == ([], ['a-0', 'b-1'])
+    assert (records(cluster, stack_id), sorted(Copied.DELETED)) == ([], ['a-0', 'b-0'])
 
 
 def test_a_copy_that_cannot_be_deleted_fails_the_delete_of_the_stack(cluster, monkeypatch):
@@ -254,7 +255,7 @@ def test_a_copy_that_cannot_be_deleted_fails_the_delete_of_the_stack(cluster, mo
 def test_copies_that_are_gone_are_deleted(cluster):
     stack_id = created(cluster, template('a', 'b'))
     snapshot_id = saved(cluster, stack_id)
-    Copied.COPIES.remove('b-1')
+    Copied.COPIES.remove('b-0')
     cluster.ask(messages.DeleteSnapshot(stack_id, snapshot_id))
     assert (records(cluster, stack_id), Copied.DELETED) == ([], ['a-0'])
 

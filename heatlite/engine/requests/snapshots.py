@@ -17,7 +17,7 @@ from heatlite.common.i18n import _
 from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
 from heatlite.common.wording import first_few
-from heatlite.db import resource_lists, snapshots, stacks, templates
+from heatlite.db import codec, resource_lists, snapshots, stacks, templates
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.requests import guard_checks, ownership, validation
@@ -52,7 +52,10 @@ class Snapshots:
         self._limit = limit
 
     def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, object]:
-        """Begin a snapshot. Returns it at once; it is complete when the stack's action is."""
+        """Begin a snapshot. Returns it at once; it is complete when the stack's action is. Raises RequestLimitExceeded
+        if its export would be too large already."""
+        with self._database.reader() as tx:
+            exports.check_size(tx, visible(tx, message.stack_id, context).id)
         snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
@@ -62,7 +65,7 @@ class Snapshots:
                 raise exception.RequestLimitExceeded(
                     _('You have reached the maximum snapshots per stack, %d. Please delete some snapshots.')
                     % self._limit)
-            data = exports.document(tx, row.id, with_resources=False)
+            data = exports.without_resources(tx, row)
             made.append(snapshots.Snapshot(snapshot_id, row.id, row.project_id, message.name, Action.CREATE,
                                            Status.IN_PROGRESS, text.started(Action.SNAPSHOT), data,
                                            self._runtime.now()))
@@ -187,21 +190,31 @@ class Snapshots:
         if snapshot_id is None:
             return
 
-        def store(tx: Connection, with_data: bool) -> None:
-            if snapshots.is_being_made(tx, snapshot_id):
-                data = {**exports.document(tx, row.id), 'action': row.action,
-                        'status': str(status)} if with_data else None
-                snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
-
+        if not self._database.retry_until_available(
+                lambda tx: snapshots.is_being_made(tx, snapshot_id, for_update=False), reading=True):
+            return
+        data = None
         try:
-            self._database.retry_until_available(lambda tx: store(tx, True))
+            data = self._exported(row, status)
+        except exception.RequestLimitExceeded as error:     # it has grown since the request
+            status, reason = Status.FAILED, defects.text(error)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             if status is Status.COMPLETE:
                 raise
             defects.log(LOG, error, 'The failed snapshot %s of stack %s has no data', snapshot_id, row.id)
-            self._database.retry_until_available(lambda tx: store(tx, False))
+
+        def store(tx: Connection) -> None:
+            if snapshots.is_being_made(tx, snapshot_id):
+                snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
+
+        self._database.retry_until_available(store)
+
+    def _exported(self, row: stacks.StoredStack, status: Status) -> codec.Encoded:
+        """Return the export that a snapshot stores. It is made outside of the transactions that read and write it."""
+        found = self._database.retry_until_available(lambda tx: exports.Export(tx, row.id), reading=True)
+        return exports.encoded({**found.document(), 'action': row.action, 'status': str(status)})
 
     def _found(self, tx: Connection, row: stacks.StoredStack, snapshot_id: str) -> snapshots.Snapshot:
         found = snapshots.show(tx, snapshot_id)

@@ -305,7 +305,8 @@ class StackActions:
             raise exception.NotSupported(feature='Stack Abandon')
         with self._database.reader() as tx:
             visible(tx, message.stack_id, context)
-            return exports.document(tx, message.stack_id)
+            found = exports.Export(tx, message.stack_id)
+        return found.document()
 
     def _check_protected(self, stack_id: str, context: RequestContext) -> None:
         """Raise StackProtected if the stack must not be deleted."""
