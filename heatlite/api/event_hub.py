@@ -31,13 +31,19 @@ SPAN = 10_000                   # events of all projects in which those of one a
 NUMBERS = 10_000                # numbers that are compared with missing ones at once
 NEWEST = 1000                   # numbers in which a new reader looks for missing ones
 WAITING = 1000                  # events that may wait for one listener; beyond, its stream ends
+WAITING_BYTES = 1_048_576       # of these events: reasons may be long
+REPLAYED = 100                  # earlier events that are read at once for one listener
+CHUNK = 65_536                  # bytes after which a chunk ends, so that it has one event more at most
+SHARE = 4                       # a project has a part of the listeners that others leave, so that some are left for all
 LISTENERS_BETWEEN_TURNS = 100   # listeners that get an event before other requests run
 THREAD_SECONDS = 60.0           # of a stream that takes a thread of another server
 RECONNECT_MILLISECONDS = 2000   # milliseconds after which a client connects again
 
 SLOW, REFUSED = 'slow', 'refused'   # why a stream was ended, or not begun
 
-Render = Callable[[Streamed], bytes]
+Render = Callable[[Streamed], Sequence[bytes]]
+"""Returns the text of an event without its id: parts, between which the base of the listener's links belongs."""
+
 Clock = Callable[[], float]
 
 
@@ -89,21 +95,22 @@ class Hub:
 
     def listen(self, scope: StreamScope, render: Render, position: int | None = None, seconds: float | None = None,
                is_stopping: Callable[[], bool] | None = None,
-               is_left: Callable[[], bool] | None = None) -> EventListener:
+               is_left: Callable[[], bool] | None = None, base: bytes = b'') -> EventListener:
         """Return a new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the
-        option.
+        option. `base`: of its links, see `Render`.
 
         `is_stopping`: whether the server is about to stop; only the built-in one has it, others give each listener a
         thread. `is_left`: whether its events are in another cell by now; asked at each heartbeat.
 
-        Raises HTTPServiceUnavailable if this process, or the project, has too many.
+        Raises HTTPServiceUnavailable if this process, or the project, has too many: a project has one at least, and a
+        SHARE of those that others leave at most.
         """
         most, longest = self.bounds.listeners, self.bounds.longest
         if is_stopping is None:
             most, longest = min(most, self.bounds.listeners_in_threads), min(longest, THREAD_SECONDS)
         until = self.clock() + min(longest, longest if seconds is None else seconds)
         with self._lock:
-            if self._counts.total() >= most or self._counts.count(scope.owner) >= self.bounds.listeners_of_project:
+            if not self._has_room(scope.owner, most):
                 metrics.streams_ended.labels(REFUSED).inc()
                 raise exception.HTTPServiceUnavailable(_('There are too many event streams; try again later.'))
             if self._cursor is None:
@@ -111,13 +118,19 @@ class Hub:
             if position is not None and position > self._cursor.top and position > self._newest():
                 position = None                     # of another database: one that was restored is behind its clients
             made = EventListener(self, scope, render, self._cursor.top, self._cursor.floor, position, until,
-                                 is_stopping, is_left)
+                                 is_stopping, is_left, base)
             self._listeners.setdefault(scope.key, {})[id(made)] = made
             self._counts.add(scope.owner)
             if not self._is_running:
                 self._is_running = True
                 threading.Thread(target=self._run, name='events', daemon=True).start()
         return made
+
+    def _has_room(self, owner: str, most: int) -> bool:
+        """Whether a project may have one more listener. `most`: of all projects."""
+        own, total = self._counts.count(owner), self._counts.total()
+        share = max(1, (most - (total - own)) // SHARE)
+        return total < most and own < min(share, self.bounds.listeners_of_project)
 
     def leave(self, listener: EventListener) -> None:
         with self._lock:
@@ -201,12 +214,12 @@ class Hub:
                               ('tree', streamed.event.stack_id)])
         with self._lock:
             wanted = [listener for key in keys for listener in self._listeners.get(key, {}).values()]
-        made: dict[Render, bytes] = {}              # listeners that reach this process by one URL share the text
+        made: dict[Render, Sequence[bytes]] = {}    # all listeners share the text
         for number, listener in enumerate(wanted):
-            text = made.get(listener.render)
-            if text is None:
-                text = made[listener.render] = listener.render(streamed)
-            listener.add(streamed.event.id, floor, text)
+            parts = made.get(listener.render)
+            if parts is None:
+                parts = made[listener.render] = listener.render(streamed)
+            listener.add(streamed.event.id, floor, parts)
             if number % LISTENERS_BETWEEN_TURNS == LISTENERS_BETWEEN_TURNS - 1:
                 time.sleep(0)
 
@@ -219,6 +232,8 @@ class EventListener:
     """
 
     __slots__ = (
+        '_added',
+        '_base',
         '_flag',
         '_floor',
         '_has_begun',
@@ -229,6 +244,7 @@ class EventListener:
         '_past',
         '_position',
         '_replayed',
+        '_taken',
         '_top',
         '_until',
         '_waiting',
@@ -239,30 +255,37 @@ class EventListener:
 
     def __init__(self, hub: Hub, scope: StreamScope, render: Render, top: int, floor: int, position: int | None,
                  until: float, is_stopping: Callable[[], bool] | None,
-                 is_left: Callable[[], bool] | None = None) -> None:
+                 is_left: Callable[[], bool] | None = None, base: bytes = b'') -> None:
         self.scope = scope
         self.render = render
         self.is_stopping = is_stopping
         self._is_left = is_left
+        self._base = base
         self._hub = hub
         self._top, self._floor = top, floor         # of the reader when this listener began
         self._past = 0 if position is None else position        # what the client has already
         self._position = position if position is not None and position < top else None
         self._until = until
         self._replayed: set[int] = set()            # numbers above the floor, which the reader may find as well
-        self._waiting: deque[tuple[int, int, bytes]] = deque()
+        self._waiting: deque[tuple[int, int, Sequence[bytes]]] = deque()
+        self._added = self._taken = 0               # bytes, each counted by one thread: of the hub, of the listener
         self._flag = threading.Event()
         self._heartbeat_at = hub.clock() + hub.bounds.heartbeat
         self._is_full = self._has_begun = False
 
-    def add(self, number: int, floor: int, text: bytes) -> None:
-        if self._is_full or len(self._waiting) >= WAITING:
-            if not self._is_full:
-                metrics.streams_ended.labels(SLOW).inc()
+    def add(self, number: int, floor: int, parts: Sequence[bytes]) -> None:
+        size = sum(map(len, parts))
+        if not self._is_full and self._has_room(size):
+            self._waiting.append((number, floor, parts))
+            self._added += size
+        elif not self._is_full:
+            metrics.streams_ended.labels(SLOW).inc()
             self._is_full = True                    # it gets no more here: it resumes by another connection
-        else:
-            self._waiting.append((number, floor, text))
         self._flag.set()
+
+    def _has_room(self, size: int) -> bool:
+        waiting = len(self._waiting)
+        return waiting == 0 or (waiting < WAITING and self._added - self._taken + size <= WAITING_BYTES)
 
     def wake(self) -> None:
         self._flag.set()
@@ -298,33 +321,51 @@ class EventListener:
             self._flag.clear()
 
     def _take(self) -> bytes:
-        """Everything that waits, as one chunk."""
-        parts = []
-        while self._waiting:
-            number, floor, text = self._waiting.popleft()
+        """Return what waits, as one chunk."""
+        found, size = [], 0
+        while self._waiting and size < CHUNK:
+            number, floor, parts = self._waiting.popleft()
+            self._taken += sum(map(len, parts))
             if number > self._past and number not in self._replayed:
-                parts.append(b'id: %d\n%s' % (floor, text))
-        if parts:
+                found.append(self._text(floor, parts))
+                size += len(found[-1])
+        if found:
             self._heartbeat_at = self._hub.clock() + self._hub.bounds.heartbeat
-        return b''.join(parts)
+        return b''.join(found)
+
+    def _text(self, position: int, parts: Sequence[bytes]) -> bytes:
+        return b'id: %d\n%s' % (position, self._base.join(parts))
 
     def _replay(self) -> bytes:
-        """Return the next page of earlier events, or a new position where none of them are of this listener; empty at
+        """Return the next chunk of earlier events, or a new position where none of them are of this listener; empty at
         the end. Each statement reads SPAN events of others at most, however far back the position is."""
         position, scope, end = self._position or 0, self.scope, self._top
         with self._hub.database.reader() as tx:
             if scope.project_id is not None:
                 end = event_stream.end_of_span(tx, position, self._top, SPAN)
-                found = event_stream.of_project(tx, scope.project_id, position, end, PAGE)
+                found = event_stream.of_project(tx, scope.project_id, position, end, REPLAYED)
             else:
-                found = event_stream.of_tree(tx, scope.stack_id or '', position, self._top, PAGE)
-        if len(found) == PAGE:
-            self._position = found[-1].event.id
+                found = event_stream.of_tree(tx, scope.stack_id or '', position, self._top, REPLAYED)
+        texts = self._replayed_texts(found)
+        if len(texts) < len(found) or len(found) == REPLAYED:
+            self._position = found[len(texts) - 1].event.id
         elif end < self._top:
             self._position = end
         else:
             self._position = None
         if not found and self._position is not None:        # a client that comes again need not begin before this
             return b'id: %d\n\n' % min(end, self._floor)
-        self._replayed.update(each.event.id for each in found if each.event.id > self._floor)
-        return b''.join(b'id: %d\n%s' % (min(each.event.id, self._floor), self.render(each)) for each in found)
+        return b''.join(texts)
+
+    def _replayed_texts(self, found: Sequence[Streamed]) -> list[bytes]:
+        """Return the texts of the first of these events that make one chunk."""
+        texts, size = list[bytes](), 0
+        for each in found:
+            if size >= CHUNK:
+                break
+            number = each.event.id
+            if number > self._floor:
+                self._replayed.add(number)
+            texts.append(self._text(min(number, self._floor), self.render(each)))
+            size += len(texts[-1])
+        return texts

@@ -313,7 +313,8 @@ EVENT_STREAMS: list[Opt] = [
     IntOpt('listeners_in_threads', default=2, min=0,
            help='Most streams of one process of gunicorn or uwsgi, where each takes a thread: fewer than its threads. '
                 'They end after a minute at most, before uwsgi counts the request as hanging.'),
-    IntOpt('listeners_per_project', default=1000, min=0, help='Most streams of one project in one process.'),
+    IntOpt('listeners_per_project', default=1000, min=0,
+           help='Most streams of one project in one process, which has a quarter of those that others leave at most.'),
 ]
 
 RATE_LIMITS: list[Opt] = [

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from heatlite.api import event_hub
 from heatlite.api.event_hub import EventStreamBounds, Hub, StreamScope
+from heatlite.api.handlers import event_streams
 from heatlite.common import exception, metrics
 from heatlite.db import event_stream, tables
 from tests.api import in_process, rows
@@ -54,7 +55,7 @@ def listen(hub, scope, *more, **options):
 
 
 def render(found):
-    return f'data: {found.event.uuid}\n\n'.encode()
+    return [f'data: {found.event.uuid}\n\n'.encode()]
 
 
 def happen(database, stack_id, *uuids):
@@ -127,7 +128,8 @@ def test_a_project_hears_of_its_own_stacks_only(hub, database):
 
 
 def test_a_client_resumes_where_it_was(hub, database, monkeypatch):
-    monkeypatch.setattr(event_hub, 'PAGE', 2)
+    for name in ('PAGE', 'REPLAYED'):
+        monkeypatch.setattr(event_hub, name, 2)
     first = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render)
     next(first)
     happen(database, rows.WEB, 'w1', 'w2', 'w3')
@@ -251,6 +253,63 @@ def test_a_position_of_another_database_is_ignored(hub, database):
     assert data(next(listener)) == ['w1']
 
 
+def long(found):
+    """Three parts, as of an event with two links; 1 000 bytes."""
+    return [b'data: a', b'b', b'%s%s\n\n' % (b'x' * 950, found.event.uuid.encode().zfill(40))]
+
+
+def test_what_waits_for_a_slow_reader_is_bounded_by_its_size(hub, database, monkeypatch):
+    monkeypatch.setattr(event_hub, 'WAITING_BYTES', 5_000)
+    slow = listen(hub, StreamScope(PROJECT, project_id=PROJECT), long)
+    next(slow)
+    before = ended('slow')
+    happen(database, rows.WEB, *(f'w{number}' for number in range(8)))
+    hub.look()
+    received = parts(b''.join(slow))
+    assert [each[-2:] for _id, each in received] == ['w0', 'w1', 'w2', 'w3', 'w4']
+    assert ended('slow') == before + 1
+
+
+@pytest.mark.parametrize('position', [None, 0], ids=['as they happen', 'earlier ones'])
+def test_a_chunk_is_small(hub, database, monkeypatch, position):
+    monkeypatch.setattr(event_hub, 'CHUNK', 3_000)
+    scope = StreamScope(PROJECT, stack_id=rows.INNER)
+    if position is None:
+        listener = listen(hub, scope, long)
+        next(listener)
+    happen(database, rows.INNER, *(f'w{number}' for number in range(10)))
+    if position is None:
+        hub.look()
+    else:
+        listener = listen(hub, scope, long, position)
+        next(listener)
+    found = []
+    while not found or not found[-1].endswith(b'w9\n\n'):
+        found.append(next(listener))
+    assert max(map(len, found)) < 4_000
+    assert [each[-2:] for _id, each in parts(b''.join(found))][-10:] == [f'w{number}' for number in range(10)]
+
+
+def test_an_event_is_rendered_once_for_listeners_of_all_hosts(hub, database):
+    rendered = []
+
+    def linked(found):
+        rendered.append(found)
+        return event_streams.parts_of(found)
+
+    bases = [f'http://h{number}/é' for number in range(5)]
+    listeners = [listen(hub, StreamScope(PROJECT, project_id=PROJECT), linked, base=json.dumps(base)[1:-1].encode())
+                 for base in bases]
+    for each in listeners:
+        next(each)
+    happen(database, rows.WEB, 'w1')
+    hub.look()
+    for base, each in zip(bases, listeners, strict=True):
+        block = next(each).decode().strip().split('\n')
+        assert json.loads(block[2].removeprefix('data: ')) == event_streams.view(base, rendered[0])
+    assert len(rendered) == 1
+
+
 def test_the_number_of_listeners_is_bounded(database):
     hub = Hub(database, EventStreamBounds.of(in_process.options(
         event_streams__listeners=2, event_streams__listeners_per_project=1)), Clock())
@@ -268,11 +327,24 @@ def test_the_number_of_listeners_is_bounded(database):
     assert hub.count == 2
 
 
+def test_a_few_projects_leave_listeners_for_others(database):
+    hub = Hub(database, EventStreamBounds.of(in_process.options(
+        event_streams__listeners=64, event_streams__listeners_per_project=64)), Clock())
+    hub._is_running = True
+    taken = []
+    for project in 'abcde':
+        with pytest.raises(exception.HTTPServiceUnavailable):
+            while True:
+                listen(hub, StreamScope(project, project_id=project), render)
+        taken.append(hub.count - sum(taken))
+    assert taken == [16, 12, 9, 6, 5]
+
+
 def test_other_servers_have_few_threads_for_streams(hub):
     """They do not say when they stop."""
-    streams = [hub.listen(StreamScope('a', project_id='a'), render) for _number in range(2)]
+    streams = [hub.listen(StreamScope(owner, project_id=owner), render) for owner in 'ab']
     with pytest.raises(exception.HTTPServiceUnavailable):
-        hub.listen(StreamScope('b', project_id='b'), render)
+        hub.listen(StreamScope('c', project_id='c'), render)
     next(streams[0])
     hub.clock.seconds = event_hub.THREAD_SECONDS
     assert list(streams[0]) == []

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from heatlite.api.event_hub import SHARE
 from tests.system import wire
 from tests.system.processes import Program
 
@@ -30,7 +31,7 @@ def main(count: int) -> None:
     most = count + 500
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, max(most, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     with tempfile.TemporaryDirectory() as folder:
-        settings = [f'{name}={count + 100}' for name in (
+        settings = [f'{name}={SHARE * (count + 100)}' for name in (
             'heat_api.max_connections', 'heat_api.max_connections_per_peer', 'event_streams.listeners',
             'event_streams.listeners_per_project')]
         program = Program(Path(folder) / 'log', '--state-dir', Path(folder) / 'state', '--port', '0',

@@ -55,7 +55,7 @@ def test_a_listener_gets_what_is_committed_late(filled):
     hub = Hub(filled, EventStreamBounds(
         poll=0.5, heartbeat=15.0, longest=3600.0, listeners=1, listeners_in_threads=1, listeners_of_project=1))
     hub._is_running = True                              # the test looks by itself
-    listener = hub.listen(StreamScope('p1', project_id='p1'), lambda found: f'data: {found.event.uuid}\n\n'.encode())
+    listener = hub.listen(StreamScope('p1', project_id='p1'), lambda found: [f'data: {found.event.uuid}\n\n'.encode()])
     next(listener)
     with contextlib.ExitStack() as first:
         tx = first.enter_context(filled.writer())

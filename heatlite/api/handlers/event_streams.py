@@ -9,7 +9,7 @@ from functools import partial
 import webob
 
 from heatlite.api import finding, links, views
-from heatlite.api.event_hub import Render, StreamScope
+from heatlite.api.event_hub import StreamScope
 from heatlite.api.middleware.identity import token_seconds_left
 from heatlite.api.wsgi import CellDirectory, HandlerServices, Request
 from heatlite.common import exception, health
@@ -46,8 +46,8 @@ def _stream(req: Request, scope: StreamScope, project_id: str) -> webob.Response
     if cells is not None:
         position = cells.position(services, project_id, position)
         is_left = partial(_is_left, cells, services, project_id)
-    listener = hub.listen(scope, _render(req), position, token_seconds_left(req.context.auth_token_info),
-                          req.environ.get(health.STOPPING), is_left)
+    listener = hub.listen(scope, parts_of, position, token_seconds_left(req.context.auth_token_info),
+                          req.environ.get(health.STOPPING), is_left, json.dumps(req.base)[1:-1].encode('ascii'))
     req.environ['eventlet.minimum_write_chunk_size'] = 1        # the built-in server: send each chunk at once
     answer = webob.Response(app_iter=listener, content_type=KIND, charset='utf-8')
     answer.headers.update({'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no'})     # the latter: nginx
@@ -72,28 +72,18 @@ def _position(req: Request) -> int | None:
     return int(text)
 
 
-_RENDERS: dict[str, Render] = {}
-_MOST_BASES = 64                                        # of clients that come by different names of this host
+_HREF = '"href": "'                                     # in JSON text, before the base of a link
 
 
-def _render(req: Request) -> Render:
-    """Return the function that renders events with links of this client: one object for all clients with the same
-    base."""
-    base = req.base
-    made = _RENDERS.get(base)
-    if made is None:
-        if len(_RENDERS) >= _MOST_BASES:
-            _RENDERS.clear()
-        made = _RENDERS[base] = lambda found: text_of(base, found)
-    return made
-
-
-def text_of(base: str, streamed: Streamed) -> bytes:
-    """One event without its id, which depends on the listener. `event` is resource, or stack for one of the stack
-    itself."""
-    of_stack_itself = streamed.event.resource_id is None
-    return b'event: %s\ndata: %s\n\n' % (
-        b'stack' if of_stack_itself else b'resource', json.dumps(view(base, streamed)).encode('ascii'))
+def parts_of(streamed: Streamed) -> tuple[bytes, ...]:
+    """Return the parts of one event, see `event_hub.Render`: all listeners share them, by whatever name of this host
+    they have come. `event` is resource, or stack for one of the stack itself."""
+    shown = view('', streamed)
+    kind = 'stack' if streamed.event.resource_id is None else 'resource'
+    first, *others = json.dumps(shown.pop('links')).split(_HREF)        # paths are quoted, so they do not have it
+    whole = [f'event: {kind}\ndata: {{"links": {first}', *others]
+    return (*(f'{part}{_HREF}'.encode('ascii') for part in whole[:-1]),
+            f'{whole[-1]}, {json.dumps(shown)[1:]}\n\n'.encode('ascii'))
 
 
 def view(base: str, streamed: Streamed) -> dict[str, object]:
