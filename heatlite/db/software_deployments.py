@@ -40,6 +40,8 @@ JSON = ('input_values', 'output_values')
 COLUMNS = codec.columns(software_deployment, Deployment)
 _SIZE = sum((sa.func.coalesce(sa.func.length(software_deployment.c[name]), 0) for name in (*JSON, 'status_reason')),
             start=sa.literal(0))
+_KEYS = (software_deployment.c.created_at, software_deployment.c.id)
+_PROJECTS = (software_deployment.c.project_id, software_deployment.c.stack_user_project_id)
 _deployment = codec.reader(Deployment, *JSON)
 _listed = codec.reader(Deployment, *JSON, decode=codec.document_or_none)
 CHANGEABLE = frozenset({'config_id', 'action', 'status', 'status_reason', *JSON})
@@ -63,18 +65,27 @@ def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None
     that cannot be decoded are None.
 
     One statement for their sizes, which returns no long column, and one for the deployments. Indexes: (server_id), else
-    (project_id, created_at, id).
+    (project_id, created_at, id) and (stack_user_project_id, created_at, id).
     """
-    keys = (software_deployment.c.created_at, software_deployment.c.id)
-    query = sa.select(software_deployment.c.id, _SIZE.label('size')).where(*_within(project_id))
-    if server_id is not None:
-        query = query.where(software_deployment.c.server_id == server_id)
+    query = sa.select(*_KEYS, _SIZE.label('size'))
     if last is not None:
-        query = query.where(after(keys, (last.created_at, last.id), ascending=True))
-    sizes = tx.execute(query.order_by(*keys).limit(limit + 1)).all()
+        query = query.where(after(_KEYS, (last.created_at, last.id), ascending=True))
+    if server_id is not None:
+        found = _first(query.where(software_deployment.c.server_id == server_id, *_within(project_id)), limit + 1)
+    elif project_id is None:
+        found = _first(query, limit + 1)
+    else:           # with an OR a server would read all projects; a deployment that belongs to both parts comes once
+        parts = [_first(query.where(column == project_id), limit + 1).subquery() for column in _PROJECTS]
+        either = sa.union(*map(sa.select, parts)).subquery()
+        found = sa.select(either).order_by(either.c.created_at, either.c.id).limit(limit + 1)
+    sizes = tx.execute(found).all()
     ids = [row.id for row in cut(sizes[:limit], lambda row: int(row.size), most)]
-    rows = tx.execute(sa.select(*COLUMNS).where(software_deployment.c.id.in_(ids)).order_by(*keys)) if ids else ()
+    rows = tx.execute(sa.select(*COLUMNS).where(software_deployment.c.id.in_(ids)).order_by(*_KEYS)) if ids else ()
     return [_listed(row) for row in rows], len(ids) < len(sizes)
+
+
+def _first(query: sa.Select[tuple[object, ...]], number: int) -> sa.Select[tuple[object, ...]]:
+    return query.order_by(*_KEYS).limit(number)
 
 
 def size_on_server(tx: sa.Connection, project_id: str, server_id: str) -> int:
@@ -116,8 +127,8 @@ def delete(tx: sa.Connection, deployment_id: str) -> bool:
 
 
 def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
-    return [] if project_id is None else [sa.or_(software_deployment.c.project_id == project_id,
-                                                 software_deployment.c.stack_user_project_id == project_id)]
+    """Return the condition beside that for a server. It alone has no index."""
+    return [] if project_id is None else [sa.or_(*(column == project_id for column in _PROJECTS))]
 
 
 def _encoded(tx: sa.Connection, values: Mapping[str, object]) -> dict[str, object]:

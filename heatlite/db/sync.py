@@ -19,7 +19,7 @@ from heatlite.db.tables import lease, metadata
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = '0019'                               # the newest revision under migrations/versions
+HEAD = '0020'                               # the newest revision under migrations/versions
 # Engines that sweep at the same time skip each other's rows with this clause; old servers do not support it.
 NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_locked=True)
 # How long a migration waits for a table that a transaction uses: seconds.

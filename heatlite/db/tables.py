@@ -324,7 +324,8 @@ software_deployment = _table(
     sa.Column('updated_at', Time, nullable=True),
     sa.Index('ix_software_deployment_server_id', 'server_id'),
     sa.Index('ix_software_deployment_config_id', 'config_id'),
-    sa.Index('ix_software_deployment_project_id_created_at_id', 'project_id', 'created_at', 'id'))
+    sa.Index('ix_software_deployment_project_id_created_at_id', 'project_id', 'created_at', 'id'),
+    sa.Index('ix_software_deployment_user_project', 'stack_user_project_id', 'created_at', 'id'))
 
 # The authority under which a stack acts after the request has ended. Secrets are encrypted.
 credentials = _table(

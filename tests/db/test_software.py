@@ -2,9 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from heatlite.db import software_configs, software_deployments
+from heatlite.db import software_configs, software_deployments, tables
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
+from tests import reading
 from tests.db.rows import NOW, later
 
 CONFIG = {'config': '#!/bin/sh', 'inputs': [{'name': 'a'}], 'outputs': [], 'options': {}}
@@ -82,6 +83,39 @@ def test_lists_of_deployments(stored, counted):
         assert ids(software_deployments.page(tx, 'p3', 'v1')[0]) == []
         assert ids(software_deployments.page(tx, None, 'v1')[0]) == ['d4', 'd2', 'd1']
         assert software_deployments.count(tx, 'p1') == 3
+
+
+def test_pages_of_the_deployments_of_a_project_and_its_users(db):
+    both = {'project_id': 'p', 'stack_user_project_id': 'p'}
+    places = [{'project_id': 'p'}, {'stack_user_project_id': 'p'}, both, {'project_id': 'p2'}]
+    with db.writer() as tx:
+        for number in range(20):                            # in two places of time each
+            software_deployments.insert(tx, deployment(f'd{number:02}', number // 2, **places[number % 4]))
+    wanted = [f'd{number:02}' for number in range(20) if number % 4 < 3]
+    for limit in (1, 4, 15, 100):
+        found, last, goes_on = [], None, True
+        with db.reader() as tx:
+            while goes_on:
+                listed, goes_on = software_deployments.page(tx, 'p', last=last, limit=limit)
+                found, last = found + listed, listed[-1]
+        assert ids(found) == wanted
+
+
+def test_a_list_reads_no_deployments_of_other_projects(db):
+    if db.dialect != 'sqlite':
+        pytest.skip('only SQLite counts its steps')
+    steps = []
+    for number in (300, 3_000):
+        with db.writer() as tx:
+            tx.execute(tables.software_deployment.insert(), [{
+                'id': f'{number}-{place}', 'project_id': 'other', 'stack_user_project_id': 'users',
+                'server_id': f's{place}', 'config_id': 'c', 'input_values': '{}', 'created_at': later(place)}
+                for place in range(number)])
+        with db.reader() as tx, reading.counted(db) as work:
+            assert software_deployments.page(tx, 'p', limit=100) == ([], False)
+            assert len(software_deployments.page(tx, 'users', limit=10)[0]) == 10
+        steps.append(work.steps)
+    assert steps[1] < 1.2 * steps[0] < 3_000
 
 
 def test_what_an_agent_polls_for_is_one_statement(stored, counted):
