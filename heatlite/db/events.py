@@ -14,7 +14,7 @@ from heatlite.common import limits
 from heatlite.db import bulk, codec, listing, texts
 from heatlite.db.codec import WORDS
 from heatlite.db.listing import Page, after, in_slices, ordered
-from heatlite.db.tables import event
+from heatlite.db.tables import event, stack
 from heatlite.planning.states import Action, Event, Status
 
 
@@ -77,28 +77,70 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
          yield_control: Callable[[], None] = lambda: None, last: ShownEvent | None = None,
          most: int = sys.maxsize) -> list[ShownEvent]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
+    The order is that of their numbers, which grow with time.
 
     `last`: the event, of the same list, after which it continues; then without a marker. Calls `yield_control`
     after each whole slice of rows, as resource_lists.page. `most`: characters of reasons with which the page ends early
-    (`is_cut`). One statement, two with a marker. Index: (stack_id, id).
+    (`is_cut`). One statement, two with a marker, and those of `_edge` for several stacks; without these, with filters
+    or sorted, a page reads all events of the stacks. Index: (stack_id, id).
     """
     if wanted.limit == 0 or not stack_ids:
         return []
     is_one, sort_keys = len(stack_ids) == 1, tuple(wanted.sort_keys)
-    query = _listing(is_one, sort_keys, wanted.sort_dir, wanted.limit is not None)
+    keys, ascending = _order(sort_keys, wanted.sort_dir)
     parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': wanted.limit}
-    if wanted.filters:
-        query = query.where(*(texts.is_one_of(event.c[column], values) for column, values in wanted.filters.items()))
-    keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
-    if last is not None:
-        query = query.where(after(keys, [getattr(last, key.key) for key in keys], ascending))
-    elif wanted.marker:
-        marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
-        position = tx.execute(marker, parameters).first()
-        if position is not None:
-            query = query.where(after(keys, position, ascending))
+    position: Sequence[object] | None = None if last is None else [getattr(last, key.key) for key in keys]
+    if position is None and wanted.marker:
+        position = tx.execute(sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker),
+                              parameters).first()
+    beyond = [] if position is None else [after(keys, position, ascending)]
+    if is_one or sort_keys or wanted.filters or wanted.limit is None:
+        query = _listing(is_one, sort_keys, wanted.sort_dir, wanted.limit is not None).where(*beyond, *(
+            texts.is_one_of(event.c[column], values) for column, values in wanted.filters.items()))
+    else:
+        edge = _edge(tx, stack_ids, wanted.limit, beyond, ascending)
+        query = _by_number(is_one, ascending, [*beyond, *_up_to(edge, ascending)])
     rows = listing.cut(tx.execute(query, parameters), lambda row: len(row.reason), most)
     return in_slices(((*row, None) for row in rows), _listed, yield_control)
+
+
+def _edge(tx: sa.Connection, stack_ids: Sequence[str], limit: int, beyond: Sequence[sa.ColumnElement[bool]],
+          ascending: bool) -> int | None:
+    """Return the number of an event up to which there are at least `limit` events of these stacks, and not many more;
+    None if there are fewer, or few more, in all. `beyond`: the condition for those that count.
+
+    The n-th event of each stack is looked for, for growing n: once limit/n stacks have n events up to some number,
+    it is an edge, and only stacks that reach it are asked again. So it reads one entry of the index for each stack, and
+    about `limit` for each n, however many events there are. At most six statements for each 500 stacks, and one where
+    there are few events.
+    """
+    number, edge, left = max(1, limit // len(stack_ids)), None, list(stack_ids)
+    while left:
+        found = _nth(tx, left, number, [*beyond, *_up_to(edge, ascending)], ascending)
+        needed = -(-limit // number)
+        if len(found) >= needed:
+            edge = sorted(found.values(), reverse=not ascending)[needed - 1]
+        if number == limit:
+            break
+        left = [stack_id for stack_id, nth in found.items()
+                if edge is None or (nth <= edge if ascending else nth >= edge)]
+        number = min(4 * number, limit)
+    return edge
+
+
+def _nth(tx: sa.Connection, stack_ids: Sequence[str], number: int, conditions: Sequence[sa.ColumnElement[bool]],
+         ascending: bool) -> dict[str, int]:
+    """Return the number of the event that is the `number`-th of each stack, without stacks that have not so many.
+    Index: (stack_id, id)."""
+    key = event.c.id.asc() if ascending else event.c.id.desc()
+    nth = sa.select(event.c.id).where(event.c.stack_id == stack.c.id, *conditions).order_by(key).limit(1).offset(
+        number - 1).scalar_subquery()
+    return {stack_id: found for chunk in bulk.chunks(stack_ids) for stack_id, found in
+            tx.execute(sa.select(stack.c.id, nth).where(stack.c.id.in_(chunk))) if found is not None}
+
+
+def _up_to(edge: int | None, ascending: bool) -> list[sa.ColumnElement[bool]]:
+    return [] if edge is None else [event.c.id <= edge if ascending else event.c.id >= edge]
 
 
 def is_cut(found: Iterable[ShownEvent], most: int) -> bool:
@@ -117,15 +159,26 @@ def newest(tx: sa.Connection, stack_ids: Sequence[str], limit: int, before: int 
     if not stack_ids:
         return []
     is_one = len(stack_ids) == 1
-    # For several stacks by an expression: in the order of the primary key, the database might read those of all others.
-    number = event.c.id if is_one else event.c.id + 0
-    chosen = sa.select(event.c.id).where(_WITHIN[is_one]).order_by(number.desc()).limit(limit)
-    if before is not None:
-        chosen = chosen.where(event.c.id < before)
-    numbers = chosen.subquery('chosen')
-    query = sa.select(*LISTED).join_from(numbers, event, event.c.id == numbers.c.id).order_by(numbers.c.id.desc())
-    parameters = {'stack_id': stack_ids[0]} if is_one else {'stack_ids': list(stack_ids)}
+    query = _by_number(is_one, False, [] if before is None else [event.c.id < before])
+    parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': limit}
     return in_slices(((*row, None) for row in tx.execute(query, parameters)), _listed, yield_control)
+
+
+def _by_number(is_one: bool, ascending: bool,
+               conditions: Sequence[sa.ColumnElement[bool]]) -> sa.Select[tuple[object, ...]]:
+    """Return a statement that finds numbers in the index alone, and reads only the rows that it returns. Parameters: as
+    of `_listing`."""
+    chosen = ordered(sa.select(event.c.id).where(_WITHIN[is_one], *conditions), [_number(is_one)], ascending, True)
+    numbers = chosen.subquery('chosen')
+    return sa.select(*LISTED).join_from(numbers, event, event.c.id == numbers.c.id).order_by(
+        numbers.c.id.asc() if ascending else numbers.c.id.desc())
+
+
+def _number(is_one: bool) -> sa.ColumnElement[object]:
+    """Return the number to sort by. For several stacks it is an expression: in the order of the primary key, the
+    database might read the events of all others."""
+    number: sa.ColumnElement[object] = event.c.id if is_one else event.c.id + 0
+    return number
 
 
 @functools.lru_cache(maxsize=128)
@@ -133,17 +186,13 @@ def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
              is_limited: bool) -> sa.Select[tuple[object, ...]]:
     """Return the statement of `page` without filters, built once: that costs more than executing it. Parameters:
     `stack_id` (`is_one`) or `stack_ids`, `limit` (`is_limited`)."""
-    keys, ascending = _order(is_one, sort_keys, sort_dir)
-    return ordered(sa.select(*LISTED).where(_WITHIN[is_one]), keys, ascending, is_limited)
+    keys, ascending = _order(sort_keys, sort_dir)
+    return ordered(sa.select(*LISTED).where(_WITHIN[is_one]), [*keys[:-1], _number(is_one)], ascending, is_limited)
 
 
-def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.Column[object]], bool]:
-    """Return the columns to sort by, and whether ascending.
-
-    Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted."""
+def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.Column[object]], bool]:
+    """Return the columns to sort by, the number last, and whether ascending."""
     keys: list[sa.Column[object]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
-    if not keys and not is_one:
-        keys = [event.c.created_at]
     return [*keys, event.c.id], sort_dir == 'asc' or (bool(sort_keys) and sort_dir != 'desc')
 
 
@@ -298,14 +347,15 @@ def of_resources(tx: sa.Connection, stack_id: str, limit: int, *, after: int = 0
 
 
 def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,
-          status: str | None = None) -> list[ShownEvent]:
+          status: str | None = None, after: int = 0) -> list[ShownEvent]:
     """Events of resources from `first` on, oldest first, at most `limit`; with this status, if given. Fewer where their
-    reasons are long: limits.MOST_PAGE.
+    reasons are long: limits.MOST_PAGE. `after`: the number of an event, if one is known, that all of them follow:
+    without it, all events of the stacks are read.
 
     Index: (stack_id, id).
     """
-    query = sa.select(*LISTED).where(event.c.stack_id.in_(list(stack_ids)), event.c.resource_id.is_not(None),
-                                     event.c.created_at >= first)
+    query = sa.select(*LISTED).where(event.c.stack_id.in_(list(stack_ids)), event.c.id > after,
+                                     event.c.resource_id.is_not(None), event.c.created_at >= first)
     if status is not None:
         query = query.where(event.c.status == status)
     rows = tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))

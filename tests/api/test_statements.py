@@ -51,7 +51,7 @@ def counted(database):
     (f'{WEB}/resources/net/metadata', 1),
     (f'{WEB}/events', 2),
     (f'{WEB}/events?sort_dir=asc&marker={rows.number(2, 3)}', 3),   # where the marker stands
-    (f'{WEB}/events?nested_depth=2', 2),
+    (f'{WEB}/events?nested_depth=2', 3),                            # where the page ends
     (f'{WEB}/resources/net/events', 2),
     (f'{WEB}/resources/net/events/{rows.number(2, 3)}', 5),       # and what is hidden in its properties
     (f'{WEB}/revisions', 2),

@@ -1,9 +1,12 @@
+import random
+
 import pytest
 import sqlalchemy as sa
 
 from heatlite.common.limits import MOST_PAGE
-from heatlite.db import events
-from tests.db.rows import Wanted, event, later
+from heatlite.db import events, stacks, tables
+from tests import reading
+from tests.db.rows import Wanted, event, later, stack
 
 
 def uuids(found):
@@ -41,14 +44,72 @@ NEWEST_FIRST = ['v5', 'v4', 'v3', 'v2', 'v1', 'v0']
     (['a'], {'sort_keys': ('resource_type',), 'sort_dir': 'desc'}, ['v5', 'v2', 'v4', 'v1', 'v3', 'v0']),
     (['a'], {'filters': {'resource_name': ('r1',), 'status': ('IN_PROGRESS',)}}, ['v3', 'v1']),
     (['a'], {'filters': {'resource_type': ('T0', 'T1'), 'action': ('CREATE',)}}, ['v4', 'v3', 'v1', 'v0']),
-    (['a', 'b'], {}, ['v5', 'v4', 'v3', 'w2', 'v2', 'w1', 'v1', 'w0', 'v0']),
-    (['a', 'b'], {'marker': 'w1', 'limit': 2}, ['v1', 'w0']),
+    (['a', 'b'], {}, ['w2', 'w1', 'w0', *NEWEST_FIRST]),
+    (['a', 'b'], {'marker': 'w1', 'limit': 2}, ['w0', 'v5']),
+    (['a', 'b'], {'sort_dir': 'asc', 'limit': 7}, [*NEWEST_FIRST[::-1], 'w0']),
+    (['a', 'b'], {'filters': {'resource_name': ('r1',)}, 'limit': 2}, ['v5', 'v3']),
     (['b'], {'filters': {'action': ('SIGNAL',)}}, ['w2', 'w1', 'w0']),
     ([], {}, []),
 ])
 def test_lists(told, stack_ids, wanted, expected):
     with told.reader() as tx:
         assert uuids(events.page(tx, stack_ids, Wanted(**wanted))) == expected
+
+
+def tree_of_events(db, stack_ids):
+    """Insert an event for each of these ids, in this order, and the stacks."""
+    with db.writer() as tx:
+        for stack_id in sorted(set(stack_ids)):
+            stacks.insert(tx, stack(stack_id))
+        tx.execute(tables.event.insert(), [{
+            'uuid': f'{stack_id}-{place}', 'stack_id': stack_id, 'resource_id': 1, 'resource_name': 'x',
+            'resource_type': 'T', 'action': 'SIGNAL', 'status': 'FAILED', 'reason': '', 'created_at': later(place)}
+            for place, stack_id in enumerate(stack_ids)])
+
+
+@pytest.mark.parametrize('weights', [(1,) * 30, (200, *(1,) * 20), (50, 50, 50, *(1,) * 8), (9, 8, 7, 6, 5, 4)])
+@pytest.mark.parametrize('sort_dir', ['desc', 'asc'])
+def test_pages_of_several_stacks(db, weights, sort_dir):
+    """Whatever part of the events each stack has, and also where those of one are all newer."""
+    chosen = random.Random(sum(weights))
+    names = [f's{number:02}' for number in range(len(weights))]
+    order = chosen.choices(names, weights, k=300) + [names[-1]] * 40 + chosen.choices(names, weights, k=60)
+    tree_of_events(db, order)
+    wanted = [f'{stack_id}-{place}' for place, stack_id in enumerate(order)]
+    if sort_dir == 'desc':
+        wanted.reverse()
+    for limit in (1, 7, 150, 1000):
+        found, last = [], None
+        with db.reader() as tx:
+            while listed := events.page(tx, names, Wanted(limit=limit, sort_dir=sort_dir), last=last):
+                found += uuids(listed)
+                last = listed[-1]
+                if limit < 150 and len(found) > 30:
+                    break
+        assert found == wanted[:len(found)]
+        assert len(found) > 30
+
+
+@pytest.mark.parametrize('read', [
+    lambda tx, names, _edge: events.page(tx, names, Wanted(limit=1)),
+    lambda tx, names, _edge: events.page(tx, names, Wanted(limit=50)),
+    lambda tx, names, _edge: events.page(tx, names, Wanted(limit=50, sort_dir='asc')),
+    lambda tx, names, edge: events.page(tx, names, Wanted(limit=50), last=edge),
+    lambda tx, names, edge: events.since(tx, names, later(0), 50, 'FAILED', edge.id)])
+def test_a_page_does_not_read_all_events_of_a_tree(db, read):
+    if db.dialect != 'sqlite':
+        pytest.skip('only SQLite counts its steps')
+    steps = []
+    for count in (10, 100):                         # events of each stack
+        names = [f'{count}-{number}' for number in range(20)]
+        tree_of_events(db, [names[place % 20] for place in range(20 * count)])
+        with db.reader() as tx:
+            edge = events.page(tx, names, Wanted(limit=60))[-1]
+            with reading.counted(db) as work:
+                assert read(tx, names, edge)
+        assert len(work.statements) <= 6
+        steps.append(work.steps)
+    assert steps[1] < 1.5 * steps[0]
 
 
 @pytest.mark.parametrize('stack_ids, limit, after, expected', [

@@ -144,7 +144,8 @@ def explained(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
     chain: list[View] = []
     replaced: list[View] = []
     if beginning is not None:
-        happened = tree.happened(events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS))
+        happened = tree.happened(events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS,
+                                              after=beginning.id))
         causes, chain = _causes(tx, tree, beginning), _chain(tx, tree, beginning, happened, now)
         replaced = _replaced(tx, row, tree, beginning, happened)
     state = (explanation.WAITING if row.status == Status.IN_PROGRESS else
@@ -260,7 +261,8 @@ def _next_call(view: WaitView, noted: Wait | None, now: datetime) -> NextCall:
 
 
 def _causes(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, below: Path = ()) -> list[CauseView]:
-    failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED)
+    failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED,
+                          beginning.id)
     found = (each for cause in explanation.first_causes(tree.happened(failed))
              if (is_within(cause.path, below) or is_within(below, cause.path)) and not _succeeded(tree, cause)
              for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below))
