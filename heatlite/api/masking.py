@@ -5,19 +5,20 @@ The documents of a stack define what is hidden in it (heatlite.language.masking)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlalchemy import Connection
 
 from heatlite.api import deployment_logins
 from heatlite.common import template_format
 from heatlite.common.document_parts import mapping
-from heatlite.db import resource_data, resource_lists, stacks, templates
+from heatlite.db import codec, resource_data, resource_lists, stacks, templates
 from heatlite.language import masking
 from heatlite.language.hiding import HIDDEN_TEXT as HIDDEN
 from heatlite.language.masking import Mask
 from heatlite.language.template import is_template_name
 
+AT_ONCE = 50                    # nested stacks whose documents are in memory at once
 REDACTED = 'redacted'           # in exports and snapshots: names of the data marked as secret
 
 _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'parameter_defaults': dict,
@@ -153,6 +154,20 @@ def of_resource(tx: Connection, stack: stacks.Identity, row: resource_lists.Show
     """Return the mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One
     SELECT."""
     return Mask(resource_data.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
+
+
+def of_stacks(tx: Connection, found: Sequence[stacks.Identity]) -> dict[str, Mask]:
+    """Return the masks of the parameters and resources of these stacks, by id. A SELECT for each 500 stacks, one for
+    each AT_ONCE nested ones, and those of `of_parameters` for each root."""
+    secrets = resource_data.secrets_of_stacks(tx, [each.id for each in found])
+    masks = {each.id: of_parameters(tx, each) for each in found if each.owner_id is None}
+    nested = [each for each in found if each.owner_id is not None]
+    for first in range(0, len(nested), AT_ONCE):
+        some = nested[first:first + AT_ONCE]
+        stored = templates.sources(tx, [each.template_id for each in some])
+        made = {source: masking.of_documents(*map(codec.decode, source)) for source in set(stored.values())}
+        masks.update((each.id, made[stored[each.template_id]]) for each in some)
+    return {stack_id: mask | Mask(secrets.get(stack_id, ())) for stack_id, mask in masks.items()}
 
 
 def _types(document: Mapping[str, object]) -> Iterator[object]:

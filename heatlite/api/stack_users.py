@@ -41,7 +41,7 @@ def check_access(context: RequestContext, tx: Connection, stack: Identity, resou
 
 
 def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Identity, resource_name: str) -> bool:
-    rows = resource_lists.page(tx, [stack.id], with_detail=True)
+    rows = resource_lists.page(tx, [stack.id], ['attributes'])
     user = next((row for row in rows if row.type == DECLARED_USER and row.physical_id == context.user_id), None)
     if user is None:
         return False

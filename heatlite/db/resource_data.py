@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from heatlite.common import crypt
+from heatlite.db import bulk
 from heatlite.db.tables import resource, resource_data
 
 HELD = 'True'                                       # value stored under the name of a hook that holds the resource
@@ -59,6 +60,18 @@ def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = 
     if numbers is not None:
         query = query.where(resource_data.c.resource_id.in_(numbers))
     return {value for row in tx.execute(query) if (value := StoredDatum(*row).clear())}
+
+
+def secrets_of_stacks(tx: sa.Connection, stack_ids: Collection[str]) -> dict[str, set[str]]:
+    """As `secrets` of each of these stacks that has any. One SELECT for each 500."""
+    found: dict[str, set[str]] = {}
+    for chunk in bulk.chunks(stack_ids):
+        for stack_id, *row in tx.execute(sa.select(
+                resource_data.c.stack_id, resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
+                resource_data.c.stack_id.in_(chunk), resource_data.c.method.is_not(None))):
+            if value := StoredDatum(*row).clear():
+                found.setdefault(stack_id, set()).add(value)
+    return found
 
 
 def held(tx: sa.Connection, stack_id: str, hooks: Collection[str]) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import codec
-from heatlite.db.bulk import AT_ONCE, chunks
+from heatlite.db.bulk import chunks
 from heatlite.db.stack_trees import IN_TREE, ITSELF, OWNED, Selected, family
 from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, stack
@@ -47,22 +48,16 @@ class ShownResource(codec.CachedRow):
 
 ROWS_PER_SLICE = 500
 FEW = 20                # numbers of rows of a stack that come with it: each brings the columns of the stack, too
-_DETAILS = ('definition', 'attributes', 'metadata')
-_BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in _DETAILS)
+DETAILS = ('definition', 'attributes', 'metadata')
+_BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in DETAILS)
 _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
 _NUMBER = list(ShownResource.__dataclass_fields__).index('id')
-_shown = codec.reader(ShownResource, 'requires', *_DETAILS)
+_shown = codec.reader(ShownResource, 'requires', *DETAILS)
 _brief = codec.cached_reader(ShownResource, 'requires')
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
-_NAMED = sa.or_(resource.c.name.in_(sa.bindparam('names', expanding=True)), resource.c.requires != '{}')
-# For one stack without a list: it is not known when the statement is compiled, which takes as long as sending it.
-_PAGES = {(with_detail, is_one, is_named): sa.select(*columns).where(
-              _OF_STACK if is_one else _OF_STACKS, *([_NAMED] if is_named else ())).order_by(
-              resource.c.stack_id, resource.c.id)
-          for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)
-          for is_named in (True, False)}
+_NAMED = resource.c.name.in_(sa.bindparam('names', expanding=True))
 # Not sorted: the server would make a temporary table for the texts, which takes as long as all else.
 _FEW_COLUMNS = (*IDENTITY, stack.c.created_at, stack.c.next_resource)
 _AND_FEW = stack.outerjoin(resource, sa.and_(
@@ -73,8 +68,8 @@ _WITH_FEW: dict[bool, Selected] = {
     False: sa.select(*_FEW_COLUMNS, *_BRIEF).select_from(_AND_FEW).where(IN_TREE)}
 _NAME = sa.bindparam('name', type_=resource.c.name.type)
 _BY_NAME = sa.select(*_DETAILED).where(_OF_STACK, resource.c.name == _NAME).order_by(resource.c.id)
-_REQUIRING = sa.select(resource.c.name, resource.c.requires).where(
-    _OF_STACK, resource.c.requires.like(sa.bindparam('pattern'), escape='!')).order_by(resource.c.id)
+_REQUIRING = sa.select(resource.c.stack_id, resource.c.name, resource.c.requires).order_by(
+    resource.c.stack_id, resource.c.id)
 _BELOW = stack.alias()
 _IN_PLACE = sa.select(*IDENTITY, *(_BELOW.c[column.name] for column in IDENTITY), *_DETAILED).select_from(
     stack.outerjoin(resource, sa.and_(resource.c.stack_id == stack.c.id, resource.c.name == _NAME))
@@ -93,26 +88,35 @@ class ResourceCount:
     number: int
 
 
-def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
+def page(tx: sa.Connection, stack_ids: Sequence[str], details: Sequence[str] = (),
          yield_control: Callable[[], None] = lambda: None, names: Sequence[str] = ()) -> list[ShownResource]:
-    """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata. `names`:
-    if there are at most AT_ONCE, only of resources with these names, and of all that require others, as they may
-    require these.
+    """Rows of these stacks, each stack's by number. `details`: which of DETAILS are read; others are None. `names`: if
+    there are any, at most bulk.AT_ONCE, only of resources with these names; perhaps of some that differ by blanks at
+    their ends.
 
-    One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each whole slice of rows:
-    reading ten thousand of them would block other green threads for too long.
+    One SELECT for each 500 stacks; ranges of the primary key, with names of (stack_id, name, id). Calls `yield_control`
+    after each whole slice of rows: reading ten thousand of them would block other green threads for too long.
     """
     found: list[ShownResource] = []
-    is_named = 0 < len(names) <= AT_ONCE
     for chunk in chunks(stack_ids):
         is_one = len(chunk) == 1
         wanted: dict[str, object] = {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk}
-        rows = tx.execute(_PAGES[with_detail, is_one, is_named], {**wanted, 'names': names} if is_named else wanted)
+        rows = tx.execute(_page(tuple(details), is_one, bool(names)), {**wanted, 'names': names} if names else wanted)
         for block in rows.partitions(ROWS_PER_SLICE):
-            found += map(_shown, block) if with_detail else _brief(map(_without_detail, block), len(found))
+            found += map(_shown, block) if details else _brief(map(_without_detail, block), len(found))
             if len(block) == ROWS_PER_SLICE:
                 yield_control()
     return found
+
+
+@functools.cache
+def _page(details: tuple[str, ...], is_one: bool, is_named: bool) -> sa.Select[tuple[object, ...]]:
+    """Return the statement of `page`, built once. For one stack without a list: it is not known when the statement is
+    compiled, which takes as long as sending it."""
+    columns = [*_BRIEF, *(resource.c[name] if name in details else sa.null().label(name) for name in DETAILS)]
+    return sa.select(*columns if details else _BRIEF).where(
+        _OF_STACK if is_one else _OF_STACKS, *([_NAMED] if is_named else ())).order_by(
+        resource.c.stack_id, resource.c.id)
 
 
 def _without_detail(row: Sequence[object]) -> Sequence[object]:
@@ -233,10 +237,26 @@ def _having(tx: sa.Connection, physical_ids: Iterable[str], columns: Sequence[sa
 
 def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
     """Names of the resources of the stack that need `name`, in the order of creation."""
-    # The name encoded as JSON excludes most rows in SQL; the decoded `requires`, which is small, decides.
-    pattern = '%' + _escaped(codec.encode(name)) + '%'
-    rows = tx.execute(_REQUIRING, {'stack_id': stack_id, 'pattern': pattern})
-    return list(dict.fromkeys(row.name for row in rows if name in codec.decode(row.requires)))
+    return list(requiring(tx, [stack_id], [name]).get(stack_id, {}).get(name, ()))
+
+
+def requiring(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str],
+              ) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Which resources need those with these names: stack -> name -> their names in the order of creation, each once.
+
+    One SELECT for each 500 stacks. Ranges of the primary key, of which it returns no more than is asked for if there
+    are at most FEW names.
+    """
+    wanted, needing = frozenset(names), dict[str, dict[str, dict[str, None]]]()
+    # A name encoded as JSON excludes most rows in SQL; the decoded `requires`, which is small, decides.
+    any_of = (sa.or_(*(resource.c.requires.like(f'%{_escaped(codec.encode(name))}%', escape='!') for name in names))
+              if len(names) <= FEW else resource.c.requires != '{}')
+    for chunk in chunks(stack_ids):
+        for row in tx.execute(_REQUIRING.where(resource.c.stack_id.in_(chunk), any_of)):
+            for name in codec.decode(row.requires):
+                if name in wanted:
+                    needing.setdefault(row.stack_id, {}).setdefault(name, {})[row.name] = None
+    return {stack_id: {name: tuple(each) for name, each in found.items()} for stack_id, found in needing.items()}
 
 
 def _escaped(text: str) -> str:

@@ -86,6 +86,13 @@ def show(tx: sa.Connection, template_id: str) -> StoredTemplate:
     return _template(_row(tx, template_id), Files())
 
 
+def sources(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return the documents and environments of some templates, as JSON texts in clear: many are often equal. One
+    SELECT; give few ids, as each text may be large."""
+    return {row.id: (codec.clear(row.document), codec.clear(row.environment)) for row in tx.execute(
+        sa.select(template.c.id, template.c.document, template.c.environment).where(template.c.id.in_(template_ids)))}
+
+
 def environment(tx: sa.Connection, template_id: str) -> Mapping[str, object] | None:
     """Return the environment of a template alone; None if there is no such template."""
     found = tx.execute(_ENVIRONMENT, {'template_id': template_id}).scalar_one_or_none()

@@ -5,20 +5,25 @@ from heatlite.db import codec, resource_lists, resources, stack_trees, stacks
 from tests.db.rows import NOW, delete_soft, later, nested, stack, state
 
 
-def test_rows_of_some_names_and_of_what_may_require_them(tree, counted):
+def test_rows_of_some_names_and_what_requires_them(tree, counted):
     with tree.reader() as tx, counted(tx) as statements:
         found = resource_lists.page(tx, ['root', 'child'], names=['0', 'group'])
         assert len(statements) == 1
-        detailed = resource_lists.page(tx, ['root'], with_detail=True, names=['group', "'; --", '50%_"off"'])
+        detailed = resource_lists.page(tx, ['root'], ['definition'], names=['group', "'; --", '50%_"off"'])
+        assert resource_lists.requiring(tx, ['root', 'child'], ['server', 'group', '50%_"off"']) == {
+            'root': {'server': ('group',), '50%_"off"': ('group',)}}
+        assert resource_lists.requiring(tx, ['root', 'child'], ['server', *map(str, range(50))]) == {
+            'root': {'server': ('group',)}}
     assert [(each.stack_id, each.name, each.id) for each in found] == [
-        ('child', '0', 1), ('root', 'group', 2), ('root', 'server', 3)]
-    assert [(each.name, each.id) for each in detailed] == [('group', 2), ('server', 3)]
+        ('child', '0', 1), ('root', 'group', 2)]
+    assert [(each.name, each.id, each.definition, each.attributes) for each in detailed] == [
+        ('group', 2, {'description': 'many'}, None)]
 
 
 def test_lists(tree, counted):
     with tree.reader() as tx, counted(tx) as statements:
         found = resource_lists.page(tx, ['root', 'child'])
-        detailed = resource_lists.page(tx, ['root'], with_detail=True)
+        detailed = resource_lists.page(tx, ['root'], resource_lists.DETAILS)
         assert len(statements) == 2
         assert resource_lists.page(tx, []) == []
     assert [(each.stack_id, each.name, each.id) for each in found] == [

@@ -40,7 +40,7 @@ def describe_stack_resources(req: CfnRequest) -> View:
     wanted = req.parameters.get('LogicalResourceId')
     with req.db.reader() as tx:
         stack = _stack(req, tx)
-        rows = current(resource_lists.page(tx, [stack.id], with_detail=True, names=[wanted] if wanted else []), stack)
+        rows = current(resource_lists.page(tx, [stack.id], ['definition'], names=[wanted] if wanted else []), stack)
     if wanted and all(row.name != wanted for row in rows):
         raise exception.ResourceNotFound(resource_name=wanted, stack_name=stack.name)
     return {'StackResources': [{

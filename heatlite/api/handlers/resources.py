@@ -16,19 +16,22 @@ from heatlite.common.context import note
 from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
 from heatlite.db import resource_lists, stacks
+from heatlite.db.bulk import AT_ONCE
 from heatlite.planning import graph
 from heatlite.planning.steps import avoided_template, highest
 from heatlite.rpc import messages
 
 View = dict[str, object]
 
+SHOWN = ('definition', 'attributes')            # of the details of a resource
 UNHEALTHY = 'mark_unhealthy'
 REASON = 'resource_status_reason'
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     """Resources of the outer level first, each level in the order of creation. One SELECT for a small stack, two for
-    others, and for any depth below a root; below a nested stack two more, and one for each level."""
+    others, and for any depth below a root; below a nested stack two more, and one for each level. One more for the
+    filter `name`, and those of `masking.of_stacks` with details."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     may_see = wanted.with_detail and access.may_see(req)
     with req.db.reader() as tx:
@@ -41,9 +44,11 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
         unread = [each.id for each in listed if few is None or each is not top]
         names = [str(name) for name in wanted.filters.get('name', ())]
-        found = [*(few or ()), *resource_lists.page(tx, unread, wanted.with_detail, yield_control, names)]
-        masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
-                 for each in listed} if wanted.with_detail else {}
+        names = names if len(names) <= AT_ONCE else []          # more are as many as most stacks have
+        found = [*(few or ()), *resource_lists.page(tx, unread, SHOWN if wanted.with_detail else (), yield_control,
+                                                    names)]
+        needed_in = resource_lists.requiring(tx, unread, names) if names and unread else {}
+        masks = masking.of_stacks(tx, listed) if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
     by_stack: dict[str, list[resource_lists.ShownResource]] = {}
     for each in found:
@@ -52,7 +57,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     def shown() -> Iterator[View | json_text.JsonText]:
         for stack in listed:
             rows = by_stack.get(stack.id, [])
-            needed_by = required_by(rows)
+            needed_by = needed_in.get(stack.id, {}) if names and stack.id in unread else required_by(rows)
             url = finding.url(req, stack)
             for row in current(rows, stack):
                 if not _matches(row, wanted):
