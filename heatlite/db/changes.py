@@ -24,6 +24,7 @@ from heatlite.db.tables import SEALED, stack
 from heatlite.planning.states import NO_HANDLE, Change, Datum, ResourceState, SignalError, StackChange
 
 IMMUTABLE_COLUMNS = ('name', 'uuid', 'created_at')  # never changed after the row was inserted
+CONTAINERS = (dict, list, tuple, Mapping)            # what values that may be large are
 DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
 
 
@@ -61,7 +62,9 @@ def encoded(change: Change) -> EncodedChange:
     if row is not None and row.handle is not NO_HANDLE:
         values.append(row.handle)
     for value in values:
-        if value is not None and id(value) not in texts:
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, CONTAINERS) and id(value) not in texts:
             try:
                 text = encode(value)
             except Exception:
