@@ -18,10 +18,13 @@ from heatlite.common.standard_output import ends_with_its_reader
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
+    from heatlite.db.connection import Database
+
 PROGRAM = 'heatlite-all'
 HOST = '127.0.0.1'
 GRACE = 5.0             # seconds for running requests after Ctrl-C
-
+KEY_FILE = 'encryption-key'         # in the folder of the state
+SIGNED = ('cfn', 'cloudwatch')      # the APIs with AWS's signatures, which only a Keystone can verify
 
 
 @ends_with_its_reader
@@ -59,6 +62,9 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
                         'that is started along, and forgets everything when it stops.'),
         cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')],
         description='API and engine in one process, with SQLite, on loopback.')
+    for name in SIGNED:
+        if conf[f'{name}_port'] and conf.auth != 'keystone':
+            raise InvalidOptions(f'--{name}-port needs --auth keystone: callers of this API sign with keys of Keystone')
     state = state_dir(conf)
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -99,21 +105,54 @@ def alone(state: Path) -> None:
 
 
 def key(state: Path) -> str:
-    """Return the key of 32 characters that encrypts all secrets in this folder, made at first use."""
+    """Return the key of 32 characters that encrypts all secrets in this folder, made at first use.
+
+    A new key is on the disk when this returns: what it encrypts is. Raises InvalidOptions if it is damaged.
+    """
     import secrets
-    place = state / 'encryption-key'
+
+    from heatlite.common import crypt
+    place = state / KEY_FILE
     if not place.exists():
         draft = place.with_suffix('.new')
         draft.touch(mode=0o600)
-        draft.write_text(secrets.token_hex(16))
+        draft.write_text(secrets.token_hex(crypt.KEY_LENGTH // 2))
+        _write_back(draft)
         draft.rename(place)
-    return place.read_text().strip()
+        _write_back(state)
+    found = place.read_text(errors='replace').strip()
+    if len(found) != crypt.KEY_LENGTH or not found.isascii():
+        fault = f'has {len(found)} characters' if found.isascii() else 'has characters that are not ASCII'
+        raise InvalidOptions(f'{place}: {fault}, and should have {crypt.KEY_LENGTH}: restore it from a backup. Without '
+                             'it the secrets of the stacks in this folder cannot be read; --state-dir takes another '
+                             'folder')
+    return found
+
+
+def _write_back(place: Path) -> None:
+    """Return when a file, or the names in a folder, are on the disk."""
+    import os
+    opened = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _check_key(conf: ConfigOpts, database: Database) -> None:
+    """End the process if the key is not that of the database; the line names the file, if the key is from one."""
+    from heatlite.cmd import keys
+    place = state_dir(conf) / KEY_FILE
+    if place.exists() and place.read_text(errors='replace').strip() == conf.auth_encryption_key:
+        keys.check_fits(conf, database, str(place))
+    else:
+        keys.check_fits(conf, database)
 
 
 def run(conf: ConfigOpts) -> int:
     """Build the parts, serve until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
-    from heatlite.cmd import keys, parts, signals, simulated
+    from heatlite.cmd import parts, signals, simulated
     from heatlite.common import audit, messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
@@ -132,11 +171,11 @@ def run(conf: ConfigOpts) -> int:
     port = listening.getsockname()[1]
     signed = _listen_for_signed(conf) if conf.auth == 'keystone' else {}
     ports = {name: each.getsockname()[1] for name, each in signed.items()}
-    cloud = simulated.start(conf, runtime, port, ports.get('cfn', conf.cfn_port), ports.get('cloudwatch')
+    cloud = simulated.start(conf, runtime, port, ports.get('cfn', 0), ports.get('cloudwatch')
                             ) if conf.cloud == 'simulated' else None
     database = parts.database(conf)
     sync.up(database)
-    keys.check_fits(conf, database)
+    _check_key(conf, database)
     with database.reader() as tx:           # the folder is locked: engines registered there are dead
         dead = [each.id for each in engines.page(tx)]
     parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
@@ -172,13 +211,10 @@ def run(conf: ConfigOpts) -> int:
 
 
 def _listen_for_signed(conf: ConfigOpts) -> dict[str, socket.socket]:
-    """Return the sockets of the APIs with AWS's signatures, by name.
-
-    Their callers sign with keys of Keystone: without one they would be of no use.
-    """
+    """Return the sockets of the APIs in SIGNED, by name."""
     from heatlite.cmd import parts
     return {name: parts.listen(HOST, conf[f'{name}_port'], conf[f'heat_api_{name}'].backlog,
-                               hint=f'; --{name}-port N takes another') for name in ('cfn', 'cloudwatch')}
+                               hint=f'; --{name}-port N takes another') for name in SIGNED}
 
 
 def greet(conf: ConfigOpts, port: int, ports: Mapping[str, int], cloud_url: str | None) -> None:

@@ -41,11 +41,12 @@ def check(conf: ConfigOpts) -> None:
         raise InvalidOptions(str(error)) from None
 
 
-def check_fits(conf: ConfigOpts, database: Database) -> None:
+def check_fits(conf: ConfigOpts, database: Database, name: str = 'The option auth_encryption_key') -> None:
     """End the process with one line if the database is not that of a heatlite, or its secrets were sealed with another
     key.
 
-    It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
+    It could read none of them, and would write secrets that others cannot read. `name`: of the key, for the line.
+    Raises DatabaseUnavailable.
     """
     from heatlite.common import crypt, exception
     from heatlite.db import sealing, sync
@@ -53,8 +54,7 @@ def check_fits(conf: ConfigOpts, database: Database) -> None:
         sync.check_owner(sync.version(database))
         sealing.check_keys(database, crypt.keyring(conf))
     except exception.InvalidEncryptionKey:
-        _end(conf, 'The option auth_encryption_key is not the key of this database: its secrets were sealed with '
-                   'another one.')
+        _end(conf, f'{name} is not the key of this database: its secrets were sealed with another one.')
     except exception.Error as error:
         _end(conf, str(error))
 

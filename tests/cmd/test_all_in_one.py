@@ -1,11 +1,18 @@
 """The one-process door: its key, and who may talk to it."""
 
+import os
 from types import SimpleNamespace
 
 import pytest
 
 from heatlite.api.middleware import noauth
 from heatlite.cmd import all_in_one
+from heatlite.common import crypt
+from heatlite.common.invalid_options import InvalidOptions
+from heatlite.db import stacks, sync
+from heatlite.db.connection import Database
+from tests.cmd.test_keys import run
+from tests.db.rows import stack
 
 
 def answer(environ, **options):
@@ -58,6 +65,42 @@ def test_the_key_is_made_once_and_is_nobody_elses(tmp_path):
     assert len(made) == 32
     assert all_in_one.key(tmp_path) == made
     assert (tmp_path / 'encryption-key').stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize('name', ['cfn', 'cloudwatch'])
+def test_ports_of_signed_apis_need_keystone(name, tmp_path):
+    with pytest.raises(InvalidOptions, match=f'--{name}-port needs --auth keystone'):
+        all_in_one.load([f'--{name}-port', '8000', '--state-dir', str(tmp_path / 'state')])
+    assert not (tmp_path / 'state').exists()
+
+
+@pytest.mark.parametrize('text, found', [('', '0 characters'), ('abc\n', '3 characters'), ('k' * 33, '33 characters'),
+                                         ('\u00e9' * 32, 'not ASCII')])
+def test_a_damaged_key_is_named_with_its_file(text, found, tmp_path):
+    place = tmp_path / 'encryption-key'
+    place.write_text(text)
+    with pytest.raises(InvalidOptions) as refused:
+        all_in_one.key(tmp_path)
+    assert f'{place}: ' in str(refused.value) and found in str(refused.value) and '--state-dir' in str(refused.value)
+
+
+def test_a_key_of_another_database_is_named_with_its_file(tmp_path):
+    database = Database(f'sqlite:///{tmp_path}/heatlite.sqlite', seal=lambda text: crypt.seal(text, 'o' * 32))
+    sync.up(database)
+    with database.writer() as tx:
+        stacks.insert(tx, stack('s1', parameters={'a': 'b'}))
+    database.close()
+    (tmp_path / 'encryption-key').write_text('k' * 32)
+    code, lines = run('heatlite.cmd.all_in_one', '--state-dir', tmp_path, '--port', '0')
+    assert code == os.EX_CONFIG and f"{tmp_path / 'encryption-key'} is not the key of this database" in lines[-1]
+
+
+def test_the_key_is_on_the_disk_before_its_first_use(tmp_path, monkeypatch):
+    """The file, its name, and then it is read; a power failure leaves the whole key or none."""
+    synced, fsync = [], os.fsync
+    monkeypatch.setattr(os, 'fsync', lambda file: (synced.append(os.readlink(f'/proc/self/fd/{file}')), fsync(file)))
+    all_in_one.key(tmp_path)
+    assert synced == [f'{tmp_path}/encryption-key.new', str(tmp_path)]
 
 
 @pytest.mark.parametrize('cloud', ['http://127.0.0.1:5000', None])
