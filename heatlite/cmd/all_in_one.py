@@ -50,17 +50,18 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
     from heatlite.common import config
     conf = config.load(arguments, PROGRAM, default_files=[], command_line=[
         cfg.StrOpt('state-dir', help='Folder of the database and the key; default: [embedded] state_dir.'),
-        cfg.PortOpt('port', default=8004, help='Port on loopback; 0: any that is free.'),
+        cfg.PortOpt('port', default=8004, help='Port on loopback; 0: any that is free. Default: 8004.'),
         cfg.PortOpt('cfn-port', default=0, help='Port of the CloudFormation API on loopback, which needs --auth '
-                                                'keystone; 0: any that is free.'),
+                                                'keystone. Default: 0, any that is free.'),
         cfg.PortOpt('cloudwatch-port', default=0, help='Port of the CloudWatch API on loopback, which needs --auth '
-                                                       'keystone; 0: any that is free.'),
+                                                       'keystone. Default: 0, any that is free.'),
         cfg.StrOpt('auth', default='none', choices=['none', 'keystone'],
-                   help='none: everybody on this machine may do everything. keystone: as [keystone_authtoken] says.'),
+                   help='none: no authentication; every user of this host has all rights. keystone: as '
+                        '[keystone_authtoken] says. Default: none.'),
         cfg.StrOpt('cloud', default='environment', choices=['environment', 'simulated'],
                    help='Where resources are made. environment: where OS_* or clouds.yaml say. simulated: in a cloud '
-                        'that is started along, and forgets everything when it stops.'),
-        cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')],
+                        'in this process, which loses everything when it stops. Default: environment.'),
+        cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud. Default: 0, any that is free.')],
         description='API and engine in one process, with SQLite, on loopback.')
     for name in SIGNED:
         if conf[f'{name}_port'] and conf.auth != 'keystone':

@@ -22,14 +22,14 @@ Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 
 
 def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(COMMAND, help=_('Cells: show where projects are, and move one.'))
+    command = commands.add_parser(COMMAND, help=_('List cells, show where projects are, and move one.'))
     steps = command.add_subparsers(dest='cells_command', required=True)
     steps.add_parser('list', help=_('All cells, with the number of projects, engines and stacks.'))
     shown = steps.add_parser('show', help=_('In which cell a project is, or each project that was ever moved.'))
     shown.add_argument('project', nargs='?', help=_('Default: all projects in the map.'))
     moved = steps.add_parser('move', help=_(
         'Move a project with its stacks to a cell, while they run; run it again if it was interrupted.'))
-    moved.add_argument('project')
+    moved.add_argument('project', help=_('Id of the project.'))
     moved.add_argument('cell', help=_('Its name; home: the one of [database] connection.'))
     moved.add_argument('--wait-for-updates', type=float, metavar='SECONDS', help=_(
         'How long updates of resources that are under way may take to end, before they are interrupted; default: 10.'))
@@ -43,8 +43,9 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     return COMMANDS[conf.command.cells_command](conf, cells, show)
 
 
-def sync_all(conf: ConfigOpts, database: Database) -> None:
-    """Make or update the tables of all cells, and mark their databases as cells."""
+def sync_all(conf: ConfigOpts, database: Database) -> dict[str, str | None]:
+    """Make or update the tables of all cells, and mark their databases as cells. Returns the version of the tables by
+    name of the cell."""
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import presence, sync
     cells = _databases(conf, database)
@@ -52,6 +53,7 @@ def sync_all(conf: ConfigOpts, database: Database) -> None:
         sync.up(each)
         if len(cells) > 1:
             each.retry(lambda tx: presence.become_cell(tx, GreenRuntime().now()))
+    return {name: sync.version(each) for name, each in cells.items()}
 
 
 def _databases(conf: ConfigOpts, database: Database) -> Mapping[str, Database]:

@@ -87,32 +87,34 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
 
 def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date; of all cells.'))
-    commands.add_parser(check_config.COMMAND, help=_('Tell what is wrong with the configuration; starts nothing.'))
+    commands.add_parser(check_config.COMMAND, help=_('Check the configuration; starts nothing.'))
     doctor_command.add_command(commands)
     setup_command.add_command(commands)
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
-    service = commands.add_parser('service', help=_('The engines.'))
+    service = commands.add_parser('service', help=_('List the engines, or remove those that have ended.'))
     service.add_argument('service_command', choices=('list', 'clean'),
-                         help=_('list: all that were not stopped. clean: remove those that fell silent.'))
+                         help=_('list: all that were not stopped. clean: remove those without a sign of life.'))
     purge = commands.add_parser('purge_deleted', help=_('Remove stacks that were deleted long ago.'))
-    purge.add_argument('-g', '--granularity', choices=UNITS, default='days', help=_('Unit of the age.'))
-    purge.add_argument('-p', '--project_id', '--project-id', metavar='PROJECT', help=_('Only those of one project.'))
+    purge.add_argument('-g', '--granularity', choices=UNITS, default='days', help=_('Unit of AGE. Default: days.'))
+    purge.add_argument('-p', '--project_id', '--project-id', metavar='PROJECT', help=_('Only stacks of this project.'))
     purge.add_argument('-b', '--batch_size', '--batch-size', type=_natural, default=20, metavar='N',
-                       help=_('In one transaction.'))
-    purge.add_argument('age', nargs='?', type=_natural, default=90, help=_('Keep what was deleted since. Default 90.'))
-    reset = commands.add_parser('reset_stack_status', help=_('Turn what is IN_PROGRESS in a stack to FAILED.'))
+                       help=_('Stacks in one transaction. Default: 20.'))
+    purge.add_argument('age', nargs='?', type=_natural, default=90, metavar='AGE', help=_(
+        'Remove stacks that were deleted longer ago than this. Default: 90.'))
+    reset = commands.add_parser('reset_stack_status', help=_('Set what is IN_PROGRESS in a stack to FAILED.'))
     reset.add_argument('-y', '--yes', action='store_true', help=_('Do not ask.'))
-    reset.add_argument('stack_id')
-    data = commands.add_parser('resource_data_list', help=_('Print what a resource keeps.'))
-    data.add_argument('resource_id', help=_('Its physical id, or its own.'))
-    secrets = commands.add_parser('update_params', help=_('Encrypt what is stored, or decrypt it; change the key.'))
+    reset.add_argument('stack_id', help=_('The id of the stack, not its name.'))
+    data = commands.add_parser('resource_data_list', help=_('Print the stored data of a resource.'))
+    data.add_argument('resource_id', help=_('Physical id of the resource, or its id in the database.'))
+    secrets = commands.add_parser('update_params', help=_(
+        'Encrypt or decrypt stored parameters and properties; change the key.'))
     secrets.add_argument('operation', choices=('encrypt', 'decrypt'), help=_(
         'encrypt: as encrypt_parameters_and_properties does with what is new. decrypt: as without it.'))
     secrets.add_argument('previous_encryption_key', nargs='?', help=_(
         'The key before, if auth_encryption_key is a new one.'))
     secrets.add_argument('--verbose-update-params', action='store_true', help=_('Without effect, for scripts of Heat.'))
     for name in WITHOUT_WORK:
-        nothing = commands.add_parser(name, description=_('Does nothing, for scripts of Heat.'))    # not in the list
+        nothing = commands.add_parser(name, description=_('Does nothing: for scripts of Heat.'))    # not in the list
         nothing.add_argument('ignored', nargs='*', help=_('Without effect.'))
     encryption_keys.add_command(commands)
     restore.add_commands(commands)
@@ -132,7 +134,9 @@ def _natural(text: str) -> int:
 # --- commands ----------------------------------------------------------------------------------------------
 
 def db_sync(conf: cfg.ConfigOpts, database: Database) -> None:
-    cells.sync_all(conf, database)
+    for name, version in cells.sync_all(conf, database).items():
+        print(_('Cell %(name)s: the tables have version %(version)s.') % {'name': name, 'version': version}
+              if conf.cells.names else _('The tables have version %s.') % version)
 
 
 def db_version(conf: cfg.ConfigOpts, database: Database) -> None:
@@ -190,9 +194,11 @@ def _purge_alarms(conf: cfg.ConfigOpts, database: Database) -> int:
 def reset_stack_status(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     stack_id = conf.command.stack_id
+    with database.reader() as tx:
+        top = upkeep.resettable(tx, stack_id)
     if not conf.command.yes:
-        print(_('Whatever runs in stack %s and below it is cut off and marked as FAILED. Continue? [y/N] ') % stack_id,
-              end='', flush=True)
+        print(_('Running actions of stack %s, and of stacks nested in it, are stopped and marked as FAILED. '
+                'Continue? [y/N] ') % f'{top.name} ({stack_id})', end='', flush=True)
         if sys.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise SystemExit(_('Nothing was changed.'))
     for changed in database.retry(lambda tx: upkeep.reset(tx, stack_id, runtime.current().now())):

@@ -29,13 +29,14 @@ PAGES = 1000                        # that are copied at once: writers wait mean
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     copy = commands.add_parser('backup', help=_('Copy a SQLite database while it is used.'))
-    copy.add_argument('file', type=Path, help=_('A new file.'))
+    copy.add_argument('file', type=Path, help=_('The copy; a file that does not exist yet.'))
     prepare = commands.add_parser('restored', help=_('Prepare a database that was restored from a backup.'))
     prepare.add_argument('--taken-at', type=_time, metavar='TIME', help=_(
         'When the backup was taken, such as 2026-01-31T12:00:00Z. Default: its newest entry.'))
     search = commands.add_parser('orphans', help=_('List objects made since the backup that no stack has.'))
     search.add_argument('--project', metavar='ID', help=_('Only of this project.'))
-    search.add_argument('--since', type=_time, metavar='TIME', help=_('Default: when the backup was taken.'))
+    search.add_argument('--since', type=_time, metavar='TIME', help=_(
+        'Only objects made since then. Default: when the backup was taken.'))
 
 
 def _time(text: str) -> datetime:
@@ -71,6 +72,7 @@ def backup(conf: ConfigOpts, database: Database, show: Show) -> int:
     except sqlite3.Error as error:
         file.unlink()
         raise exception.Error(str(error)) from None
+    print(_('%(file)s: %(size)d KiB') % {'file': file, 'size': file.stat().st_size // 1024})
     return 0
 
 

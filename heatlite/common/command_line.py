@@ -23,7 +23,7 @@ SHARED: Mapping[str, str] = {
     'config_file': _('A file with options; may be repeated. Default: heatlite.conf and PROGRAM.conf in ~/.heatlite, ~, '
                      '/etc/heatlite, /etc.'),
     'config_dir': _('A folder of further files. Default: heatlite.conf.d, PROGRAM.conf.d.'),
-    'set': _('Set one option, stronger than the files; may be repeated.'),
+    'set': _('Set one option, over files and environment; may be repeated.'),
     'debug': _('Log details, too.'),
     'log_file': _('Write the log to this file instead of standard error.'),
     'log_dir': _('The folder of relative names of --log-file.'),
@@ -36,6 +36,7 @@ WITHOUT_FILES: Mapping[str, str] = {
     **SHARED, 'config_file': _('A file with options; may be repeated. Default: none.'),
     'config_dir': _('A folder of further files. Default: none.'),
 }
+EXIT_CODE, EXIT_CODES = _('Exit code'), _('Exit code: 0, 1 with one line on standard error, 2 for wrong usage.')
 INVERSE = 'The inverse of'      # how oslo.config begins the help of --noNAME
 
 
@@ -70,12 +71,19 @@ class _ShowAll(argparse.Action):
 
 
 def name_commands(action: argparse.Action) -> None:
-    """Let the errors of commands, and of those below them, name the nearest command or value, and none of the names
-    under which the program stores them. `action`: the commands of a parser."""
+    """Let the help of commands, and of those below them, begin with what the command does and end with the exit codes;
+    and their errors name the nearest command or value, and none of the names under which the program stores them.
+
+    `action`: the commands of a parser.
+    """
     if isinstance(action, argparse._SubParsersAction):
         action.metavar = 'COMMAND'
-        for parser in action.choices.values():
+        summaries = {listed.dest: listed.help for listed in action._get_subactions()}
+        for name, parser in action.choices.items():
             parser._check_value = _check_value
+            parser.description = parser.description or summaries[name]
+            if EXIT_CODE not in parser.description:
+                parser.description = f'{parser.description} {EXIT_CODES}'
             for each in parser._actions:
                 name_commands(each)
     elif action.choices and not action.option_strings:
@@ -84,7 +92,9 @@ def name_commands(action: argparse.Action) -> None:
 
 def _check_value(action: argparse.Action, value: object) -> None:
     if action.choices is not None and value not in action.choices:
-        names = [str(choice) for choice in action.choices]
+        listed = ([listed.dest for listed in action._get_subactions()]      # not those for scripts of Heat only
+                  if isinstance(action, argparse._SubParsersAction) else action.choices)
+        names = [str(choice) for choice in listed]
         raise argparse.ArgumentError(action, _("there is no '%(value)s'%(meant)s (choose from %(names)s)") % {
             'value': value, 'meant': settings.meant(str(value), names), 'names': ', '.join(names)})
 

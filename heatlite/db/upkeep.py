@@ -90,14 +90,20 @@ def _remove_credentials(tx: sa.Connection, ids: Sequence[str]) -> None:
         tx.execute(credentials.delete().where(credentials.c.id.in_(gone)))
 
 
+def resettable(tx: sa.Connection, stack_id: str) -> stacks.Identity:
+    """Return the stack of an id. Raises Error, which asks for an id."""
+    top = stacks.identity(tx, stack_id)
+    if top is None or top.deleted_at is not None:
+        raise exception.Error(_('The stack %s could not be found: give its id, not its name.') % stack_id)
+    return top
+
+
 def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
     """Mark what is IN_PROGRESS as FAILED, in a stack and in all below it; return the ids of the stacks that were.
 
     The owners of these stacks are fenced off. Raises Error, which asks for an id.
     """
-    top = stacks.identity(tx, stack_id)
-    if top is None or top.deleted_at is not None:
-        raise exception.Error(_('The stack %s could not be found: give its id, not its name.') % stack_id)
+    top = resettable(tx, stack_id)
     below = stack_trees.descendants(tx, top.root_id, top.id)
     changed = []
     for each in [top, *below]:

@@ -28,6 +28,8 @@ def test_db_sync_makes_the_tables_of_all_cells(tmp_path, urls, capsys):
     assert run(tmp_path, urls, 'db_sync') == 0
     for url in urls.values():
         assert sync.version(Database(url)) == sync.HEAD
+    assert capsys.readouterr().out.splitlines() == [
+        f'Cell {name}: the tables have version {sync.HEAD}.' for name in ('home', 'east')]
     assert run(tmp_path, urls, 'cells', 'list') == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == ['Cell', 'home', 'east']
@@ -52,6 +54,7 @@ def test_show_lists_all_projects_of_the_map(tmp_path, urls, capsys):
         project_cells.put(tx, 'p2', ProjectPlace('east'), datetime(2026, 11, 27))
         project_cells.put(tx, 'p1', ProjectPlace('home', leaving='east'), datetime(2026, 11, 28))
     database.close()
+    capsys.readouterr()
     assert run(tmp_path, urls, 'cells', 'show') == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert [line[:2] for line in lines] == [['Project', 'Cell'], ['p1', 'home'], ['p2', 'east']]

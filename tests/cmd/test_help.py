@@ -1,5 +1,6 @@
 """The help of each program fits a screen, with its own options first; `--help-all` has those of the libraries, too."""
 
+import argparse
 import configparser
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 
 import pytest
 
+from heatlite.cmd import manage
 from heatlite.common import release
 from tests.system.processes import ROOT
 
@@ -64,6 +66,27 @@ def test_the_help_says_which_files_are_read(program, option):
 def test_the_help_of_commands_fits_a_screen(command):
     lines = said('heatlite-manage', *command, '--help')
     assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
+
+
+def test_the_help_of_every_command_says_what_it_does_and_its_exit_codes():
+    def commands(parser):
+        for action in parser._actions:
+            for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
+                yield inner
+                yield from commands(inner)
+
+    conf = manage.load(['--config-file', '/dev/null', 'db_version'])
+    found = {parser.prog.removeprefix('heatlite-manage '): parser for parser in commands(conf._oparser)}
+    assert {'db_sync', 'plugin check', 'cells move'} <= set(found)
+    for name, parser in found.items():
+        summary, _space, codes = parser.description.partition('Exit code')
+        assert summary.strip() and codes, name
+        assert all(action.help for action in parser._actions if not isinstance(action, argparse._SubParsersAction)
+                   and not action.choices), name
+
+
+def test_commands_for_scripts_of_heat_are_not_proposed():
+    assert 'did you mean db_sync?' in wrong('db-sync') and 'migrate_' not in wrong('db-sync')
 
 
 @pytest.mark.parametrize('program', sorted(PROGRAMS))

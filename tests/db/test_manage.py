@@ -34,7 +34,7 @@ def test_schema(run, make_database):
     code, _, error = run('service', 'list', database=database)
     assert code == 1
     assert 'run heatlite-manage db_sync' in error
-    assert run('db_sync', database=database)[:2] == (0, '')
+    assert run('db_sync', database=database)[:2] == (0, f'The tables have version {sync.HEAD}.')
     assert run('db_sync', database=database)[0] == 0
     assert run('db_version', database=database)[:2] == (0, sync.HEAD)
 
@@ -118,6 +118,8 @@ def test_reset(run, db, monkeypatch):
     with db.writer() as tx:
         engine(tx)
         leased(tx, stack('s1'))
+    code, asked, error = run('reset_stack_status', 'nobody')
+    assert (code, asked) == (1, '') and 'nobody' in error
     monkeypatch.setattr('sys.stdin', io.StringIO('n\n'))
     code, _, error = run('reset_stack_status', 's1')
     assert (code, error) == (1, 'heatlite-manage: Nothing was changed.')
@@ -223,7 +225,7 @@ def test_what_scripts_give_to_heat_manage(run, arguments):
 
 
 @pytest.mark.parametrize('arguments, words', [
-    (('purge_deleted', 'much'), "argument age: 'much' is no number from 0"),
+    (('purge_deleted', 'much'), "argument AGE: 'much' is no number from 0"),
     (('purge_deleted', '-b', '-1'), "'-1' is no number from 0"),
     (('encryption_keys', 'reencrypt', '--pause', 'long'), "'long' is no number"),
     (('restored', '--taken-at', 'noon'), "'noon' is no time")])

@@ -110,7 +110,7 @@ def test_a_copy_is_of_one_moment_and_private(run, db, tmp_path):      # noqa: F8
         return
     with db.writer() as tx:                                     # not committed: not in the copy, and not waited for
         leased(tx, stack('s2'))
-        assert run('backup', str(file))[:2] == (0, '')
+        assert run('backup', str(file))[:2] == (0, f'{file}: {file.stat().st_size // 1024} KiB')
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     copied = Database(f'sqlite:///{file}')
     with copied.reader() as tx:
