@@ -186,3 +186,14 @@ def test_the_chart_names_programs_options_ports_and_paths(conf):
     assert set(re.findall(r'path: (/\w+)', apis)) == {health.LIVE, health.READY}
     assert f'[heatlite-healthy, {health.READY}]' in engines
     assert f"'{health.LIVE}'" in (CONTAINER / 'healthy').read_text()
+
+
+PAGES = sorted([*ROOT.glob('*.rst'), *(ROOT / 'docs').rglob('*.rst'), *(ROOT / 'tools').glob('*.py')])
+
+
+def test_extras_are_installed_in_the_versions_that_were_tested():
+    """Without them pip may raise libraries that the service in the same environment uses."""
+    found = [(str(page.relative_to(ROOT)), each) for page in PAGES
+             for each in re.findall(r"pip install [^`:;]*?'\.\[[a-z,-]+\]'", ' '.join(page.read_text().split()))]
+    assert len(found) > 5
+    assert not [each for each in found if '-c constraints.txt' not in each[1]]
