@@ -22,7 +22,7 @@ VERSION = SETUP['metadata']['version']
 PACKAGE_DATA = SETUP['options.package_data']
 COMPOSE = yaml.safe_load((CONTAINER / 'compose.yaml').read_text())
 VALUES = yaml.safe_load((CHART / 'values.yaml').read_text())
-PORTS = {'api': 'heat_api', 'api-cfn': 'heat_api_cfn'}
+PORTS = {'api': 'heat_api', 'api-cfn': 'heat_api_cfn', 'api-cloudwatch': 'heat_api_cloudwatch'}
 OWN_SERVICES = [name for name, facts in COMPOSE['services'].items() if facts['image'].startswith('heatlite:')]
 
 
@@ -139,6 +139,15 @@ def test_the_configuration_of_the_package_names_options(conf):
             assert_known(conf, f'{group}.{name}=')
 
 
+def test_each_package_starts_all_apis_of_which_keystone_has_an_endpoint():
+    programs = {'heatlite-api', *(f'heatlite-{name}' for name in PORTS if name != 'api')}
+    assert programs == {f'heatlite-{name}' for name in COMPOSE['services'] if name in PORTS}
+    assert programs == set(re.findall(r'"program" "([\w-]+)"', template('apis.yaml')))
+    for page in (ROOT / 'docs/operators/packages.rst', PACKAGING / 'debian/README.Debian'):
+        started = re.search(r'systemctl enable --now (heatlite-api (?:.*\\\n)*.*)', page.read_text())
+        assert programs <= set(started[1].split()), page
+
+
 @pytest.mark.parametrize('name', OWN_SERVICES)
 def test_services_of_compose_start_programs(conf, name):
     facts = COMPOSE['services'][name]
@@ -175,7 +184,8 @@ def test_the_options_that_are_made_for_compose_exist(conf):
 
 
 def test_the_chart_names_programs_options_ports_and_paths(conf):
-    assert (VALUES['api']['port'], VALUES['apiCfn']['port']) == (conf.heat_api.bind_port, conf.heat_api_cfn.bind_port)
+    for values, group in (('api', 'heat_api'), ('apiCfn', 'heat_api_cfn'), ('apiCloudwatch', 'heat_api_cloudwatch')):
+        assert VALUES[values]['port'] == conf[group].bind_port
     apis, engines, job = template('apis.yaml'), template('engines.yaml'), template('db-sync.yaml')
     programs = re.findall(r'"program" "([\w-]+)"', apis) + re.findall(r'command: \[(heatlite-\w+)\]\n', engines + job)
     assert set(programs) - {'heatlite-healthy'} <= set(PROGRAMS) and len(programs) >= 4

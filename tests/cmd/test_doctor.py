@@ -18,7 +18,8 @@ from oslo_config import cfg
 from oslo_log import log
 
 from heatlite.cmd import check_config, plugins
-from heatlite.cmd.doctor import broker, checks, configuration, database, doctor_command, files, report, running, table
+from heatlite.cmd.doctor import (broker, checks, configuration, database, doctor_command, files, report, running,
+                                 services, table)
 from heatlite.cmd.doctor.site import Site, with_timeouts
 from heatlite.common import config, crypt, options, release
 from heatlite.db import stacks, sync
@@ -435,3 +436,14 @@ def test_a_cache_that_is_off_needs_no_library(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, 'memcache', None)
     site = site_of(write(folder, {**healthy(folder), 'cache.backend': 'oslo_cache.memcache_pool'}))
     assert not outcomes_of(site, 'configuration')[0].findings
+
+
+@pytest.mark.parametrize('api, option, level, fix', [
+    (services.CLOUDWATCH, 'heat_watch_server_url', checks.WARNING, 'remove the endpoint'),
+    (services.CLOUDFORMATION, 'heat_waitcondition_server_url', checks.FAILED, 'correct the endpoint')])
+def test_an_api_that_does_not_answer(folder, api, option, level, fix):
+    """The service works without the CloudWatch API."""
+    written = healthy(folder)
+    written[f'DEFAULT.{option}'] = f'http://127.0.0.1:{free_port()}/v1'
+    [found] = services.answers(site_of(write(folder, written)), api)
+    assert (found.level, fix in found.fix) == (level, True)

@@ -149,19 +149,25 @@ def answers(site: Site, service_type: str) -> Iterator[DoctorFinding]:
     expected = _('%(program)s answers at %(url)s and is ready.') % {'program': PROGRAMS[service_type], 'url': base(url)}
     asking = keystone_session.Session(timeout=site.timeout, **config.get_ssl_options('heat'))
     start = _('Start %s, or correct the endpoint in the catalogue and the proxy before it.') % PROGRAMS[service_type]
+    level = FAILED
+    if service_type == CLOUDWATCH:              # without it the service works, but nothing can push metrics
+        level = WARNING
+        start = _('Start %s, or remove the endpoint (openstack endpoint delete) and heat_watch_server_url: servers get '
+                  'its URL.') % PROGRAMS[service_type]
     try:
         answer = asking.get(place, authenticated=False, raise_exc=False, connect_retries=0)
         found = answer.json()['checks']
     except (ValueError, KeyError, TypeError):   # before OSError: that of a body which is no JSON is both
         yield DoctorFinding(expected, _('%(url)s answers %(status)d, and not as heatlite does.')
-                            % {'url': place, 'status': answer.status_code}, start)
+                            % {'url': place, 'status': answer.status_code}, start, level)
     except (exceptions.ClientException, OSError) as error:
-        yield DoctorFinding(expected, identity.first_line(error), start)
+        yield DoctorFinding(expected, identity.first_line(error), start, level)
     else:
         failing = [name for name, result in found.items() if result != health.OK]
         if failing:
             yield DoctorFinding(expected, _('Its checks fail: %s.') % ', '.join(failing),
-                                _('Look at the log of %s, and at the other checks here.') % PROGRAMS[service_type])
+                                _('Look at the log of %s, and at the other checks here.') % PROGRAMS[service_type],
+                                level)
 
 
 # --- engines ----------------------------------------------------------------------------------------------
