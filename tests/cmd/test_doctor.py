@@ -18,8 +18,18 @@ from oslo_config import cfg
 from oslo_log import log
 
 from heatlite.cmd import check_config, plugins
-from heatlite.cmd.doctor import (broker, checks, configuration, database, doctor_command, files, report, running,
-                                 services, table)
+from heatlite.cmd.doctor import (
+    broker,
+    checks,
+    configuration,
+    database,
+    doctor_command,
+    files,
+    report,
+    running,
+    services,
+    table,
+)
 from heatlite.cmd.doctor.site import Site, with_timeouts
 from heatlite.common import config, crypt, options, release
 from heatlite.db import stacks, sync
