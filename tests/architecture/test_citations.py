@@ -11,6 +11,10 @@ import pytest
 from tests.architecture import source
 
 FOLDERS = ('heatlite', 'cloudsim', 'tests', 'contrib', 'tools')
+FOR_READERS = ('docs', 'README.rst', 'CONTRIBUTING.rst')    # numbers of versions and of checks are allowed there
+# Paths in pages that no checkout has: made by `make docs`, of the key manager, of Heat.
+ELSEWHERE = {'docs/_build/html', 'docs/users/api-reference.rst', 'docs/users/types', 'heatlite/key',
+             'contrib/heat_gnocchi'}
 PAGES = source.ROOT / 'docs/spec'
 SELF = 'tests/architecture/test_citations.py'       # its examples are wrong on purpose
 
@@ -78,7 +82,7 @@ TOKEN = re.compile(r'''(?P<comment>\#[^\n]*)|(?P<string>(?P<quotes>"""|\'{3})(?P
 def texts() -> list[Text]:
     found: list[Text] = []
     for path in source.tracked():
-        if path.parts[0] not in FOLDERS or str(path) == SELF:
+        if path.parts[0] not in FOLDERS + FOR_READERS or str(path) == SELF:
             continue
         try:
             content = (source.ROOT / path).read_text()
@@ -144,12 +148,13 @@ def test_cited_pages_and_sections_exist():
 
 
 def test_named_files_exist():
-    assert [where(each, wrong) for each in texts() if each.is_prose for wrong in missing_paths(each.text)] == []
+    assert [where(each, wrong) for each in texts() if each.is_prose for wrong in missing_paths(each.text)
+            if wrong not in ELSEWHERE] == []
     assert sum(len(PATH.findall(each.text)) for each in texts() if each.is_prose) > 100
 
 
 def test_nothing_is_cited_by_number():
-    assert [where(each, found.group()) for each in texts() if each.is_prose
+    assert [where(each, found.group()) for each in texts() if each.is_prose and each.path.startswith(FOLDERS)
             for found in RETIRED.finditer(each.text)] == []
 
 
