@@ -58,6 +58,8 @@ def run(conf: ConfigOpts) -> int:
             print(f'  {_("fix")}: {each.fix}')
     errors = sum(each.level == ERROR for each in found)
     print(_('Files: %s') % (', '.join(settings.files(conf)) or _('none')))
+    if variables := settings.variables(conf):
+        print(_('Variables: %s') % ', '.join(each.where for each in variables))
     print(_('Errors: %(errors)d, warnings: %(warnings)d') % {'errors': errors, 'warnings': len(found) - errors})
     return 1 if errors else 0
 

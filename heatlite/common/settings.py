@@ -51,6 +51,7 @@ NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
 _PORT = re.compile(r'(?:\[[^]]*\]|[^:\[\]]*)(?::(\d{1,5}))?')        # after a host, or an IPv6 address in brackets
 _WRONG_ARGUMENT = re.compile(r'argument --(\S+): Invalid .* value: (.*)\n\Z')
+_VARIABLE = re.compile(r'OS_(.+?)__(.+)\Z')
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 
@@ -58,13 +59,10 @@ _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 class OptionPlace:
     """An assignment of an option: its place and its value."""
 
-    where: str                  # file:line, or --set
+    where: str                  # file:line, a variable of the environment, or --set
     group: str
     name: str
     value: str
-
-
-_NOWHERE = OptionPlace('', DEFAULT, '', '')
 
 
 class Assignments(_environment.EnvironmentConfigurationSource):
@@ -153,15 +151,23 @@ def files(conf: cfg.ConfigOpts) -> list[str]:
     return found
 
 
+def variables(conf: cfg.ConfigOpts) -> list[OptionPlace]:
+    """All assignments of the environment, `OS_GROUP__NAME`. Those of clients have no two underscores."""
+    groups = {group.upper(): group for group in (DEFAULT, *conf._groups)}
+    return [OptionPlace(variable, groups.get(found[1], found[1].lower()), found[2].lower(), value)
+            for variable, value in sorted(os.environ.items())
+            if conf._use_env and (found := _VARIABLE.match(variable))]
+
+
 def stated(conf: cfg.ConfigOpts) -> list[OptionPlace]:
-    """All assignments of the files and of --set, in order of increasing precedence."""
-    return [*places(files(conf)), *(
+    """All assignments of the files, the environment and --set, in order of increasing precedence."""
+    return [*places(files(conf)), *variables(conf), *(
         OptionPlace(f'--set {group}.{name}', group, name, value)
         for (group, name), values in assignments(conf).values.items() for value in values)]
 
 
 def place(conf: cfg.ConfigOpts, group: str, name: str) -> str:
-    """'FILE:LINE: ' of the assignment of an option that applies, '' for an option that is not assigned."""
+    """'FILE:LINE: ', or the variable, of the assignment of an option that applies; '' if there is none."""
     found = [each.where for each in stated(conf) if (each.group, each.name) == (group, name)]
     return f'{found[-1]}: ' if found else ''
 
@@ -230,25 +236,20 @@ def reason(error: Exception) -> str:
 
 
 def _wrong_brokers(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
-    """Yield a line for each transport URL, also of a cell, whose hosts cannot be read. The environment replaces
-    files."""
-    found = {key: place for key, place in said.items() if place.name == 'transport_url'}
-    variable = f'OS_{DEFAULT}__TRANSPORT_URL'
-    if variable in os.environ and not found.get((DEFAULT, 'transport_url'), _NOWHERE).where.startswith('--set'):
-        found[DEFAULT, 'transport_url'] = OptionPlace(variable, DEFAULT, 'transport_url', os.environ[variable])
-    for place in found.values():
+    """Yield a line for each transport URL, also of a cell, whose hosts cannot be read."""
+    for place in said.values():
+        if place.name != 'transport_url':
+            continue
         why = wrong_hosts(_unquoted(place.value)) if '$' not in place.value else ''     # `$`: refers to other options
         if why:
             yield f'{place.where}: [{place.group}] transport_url: {why} (allowed: a URL such as {EXAMPLE_BROKER})'
 
 
 def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
-    """Yield a line for each URL of a service that no client of HTTP can use. Not of those that the environment
-    replaces."""
+    """Yield a line for each URL of a service that no client of HTTP can use."""
     for place in said.values():
         example = HTTP_URLS.get((_kind_of(place.group), place.name))
-        variable = f'OS_{place.group}__{place.name}'.upper()
-        if example is None or '$' in place.value or variable in os.environ:     # `$`: refers to other options
+        if example is None or '$' in place.value:       # `$`: refers to other options
             continue
         for url in _unquoted(place.value).split(',') if place.name.endswith('s') else [_unquoted(place.value)]:
             if (url := url.strip()) and not is_http_url(url):
@@ -323,16 +324,16 @@ def known_names(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
 
 
 def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Yield a line for each unknown option in the files, with the name that may have been meant."""
+    """Yield a line for each unknown option in the files and the environment, with the name that may have been meant."""
     known = known_names(conf)
-    for place in places(files(conf)):
+    for place in (*places(files(conf)), *variables(conf)):
         problem = unknown(known, place.group, place.name)
         if problem:
             yield f'{place.where}: {problem}'
 
 
 def without_effect(conf: cfg.ConfigOpts) -> Iterator[str]:
-    """Yield a line for each option that is set, in a file or by --set, and that nothing reads, with the reason.
+    """Yield a line for each option that is set and that nothing reads, with the reason.
 
     oslo.config reports a deprecated option when it is first read: that is before there is a log.
     """

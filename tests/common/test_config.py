@@ -7,6 +7,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.common import config, options, settings
+from heatlite.common.invalid_options import InvalidOptions
 
 HEAT_CONF = """[DEFAULT]
 max_template_size = 1000
@@ -124,3 +125,28 @@ def test_importing_the_module_is_enough_for_a_plugin():
             'cfg.CONF([], default_config_files=[]); print(cfg.CONF.max_template_size, cfg.CONF.clients.endpoint_type)')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ['524288', 'publicURL']
+
+
+@pytest.mark.parametrize('variable, value, words', [
+    ('OS_ENGINE__LEASE_TTL', 'abc', 'OS_ENGINE__LEASE_TTL: [engine] lease_ttl = abc: not a number'),
+    ('OS_TRUSTEE__AUTH_URL', 'keystone:5000', 'OS_TRUSTEE__AUTH_URL: [trustee] auth_url'),
+    ('OS_DEFAULT__TRANSPORT_URL', 'rabbit://u:secret@h:port/', 'OS_DEFAULT__TRANSPORT_URL: [DEFAULT] transport_url')])
+def test_a_wrong_variable_is_named(variable, value, words, tmp_path, monkeypatch):
+    """It overrides the file."""
+    file = tmp_path / 'heatlite.conf'
+    file.write_text('[engine]\nlease_ttl = 30\n')
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InvalidOptions) as refused:
+        config.load(['--config-file', str(file)], 'heatlite-test', cfg.ConfigOpts())
+    assert words in str(refused.value) and 'secret' not in str(refused.value)
+
+
+def test_an_unknown_variable_is_named_and_those_of_clients_are_not(conf, monkeypatch):
+    monkeypatch.setenv('OS_ENGINE__LEASE_TTLX', '1')
+    monkeypatch.setenv('OS_CLOUD', 'x')
+    monkeypatch.setenv('OS_DEFAULT__DEBUG', 'false')
+    conf([], default_config_files=[])
+    [line] = settings.unknown_names(conf)
+    assert line.startswith('OS_ENGINE__LEASE_TTLX: ') and 'lease_ttl' in line
+    assert [(each.group, each.name) for each in settings.variables(conf)] == [
+        ('DEFAULT', 'debug'), ('engine', 'lease_ttlx')]

@@ -68,10 +68,11 @@ def test_a_value_that_is_not_allowed_here_is_a_difference(tmp_path):
         'stack_action_timeout'][0]
 
 
-@pytest.mark.parametrize('variable', ['OS_DATABASE__CONNECTION', 'OS_DEFAULT__AUTH_ENCRYPTION_KEY',
-                                      'OS_DEFAULT__STACK_USER_DOMAIN_NAME'])
-def test_variables_of_heatlite_do_not_replace_the_file_of_heat(tmp_path, monkeypatch, variable):
-    monkeypatch.setenv(variable, 'ours')
+@pytest.mark.parametrize('variable, value', [
+    ('OS_DATABASE__CONNECTION', 'sqlite:////ours'), ('OS_DEFAULT__AUTH_ENCRYPTION_KEY', 'ours'),
+    ('OS_DEFAULT__STACK_USER_DOMAIN_NAME', 'ours')])
+def test_variables_of_heatlite_do_not_replace_the_file_of_heat(tmp_path, monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
     found = loaded(tmp_path, '[DEFAULT]\nauth_encryption_key = theirs\nstack_user_domain_name = heat\n')
     assert (found.connection, found.key) == ('mysql+pymysql://a:b@h/heat', 'theirs')
     assert {name: there for name, there, _here in found.differing}['stack_user_domain_name'] == 'heat'
