@@ -94,8 +94,10 @@ def wait_for(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
         pass
 
     def check() -> None:
-        if (sync.version(database) or '') < sync.HEAD:          # newer ones have all that this release uses
-            raise NoTables('run heatlite-manage db_sync')
+        found = sync.version(database)
+        if (found or '') < sync.HEAD:                           # newer ones have all that this release uses
+            raise NoTables(f'the database has {f"those of revision {found}" if found else "none"}, and this release '
+                           f'needs revision {sync.HEAD}: run heatlite-manage db_sync')
         keys.check_fits(conf, database)
         outages.back(outages.TABLES)
 

@@ -28,12 +28,13 @@ def note(database, revision):
         tx.execute(sync.VERSION_TABLE.update().values(version_num=revision))
 
 
-def test_an_engine_waits_for_the_schema_of_its_release(tmp_path):
+def test_an_engine_waits_for_the_schema_of_its_release(tmp_path, capsys):
     """During an upgrade it may be started before db_sync; after it, those of the former release go on."""
     database = Database(f'sqlite:///{tmp_path}/heatlite.sqlite')
     conf = config.load([], 'test', default_files=[])
     with pytest.raises(Waited):
         parts.wait_for(conf, database, Clock())
+    assert f'the database has none, and this release needs revision {sync.HEAD}: run' in capsys.readouterr().err
     sync.up(database)
     for revision in (sync.HEAD, '9999'):
         note(database, revision)
