@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.util
@@ -51,7 +52,7 @@ class ConfigFinding:
 def run(conf: ConfigOpts) -> int:
     """Print each finding, with its fix if the text does not imply it; exit code 1 when there is an error."""
     with silence():                         # libraries log that logins of extras are not installed
-        found = list(findings(conf))
+        found = [*findings(conf), *rule_findings(conf)]
     for each in found:
         print(f'{each.level}: {each.text}')
         if each.fix != CORRECT:
@@ -90,6 +91,37 @@ def findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
             policy_files.read(path)
         except exception.Error as error:
             yield ConfigFinding(ERROR, f'{_named(conf, "oslo_policy", "policy_file")}: {error}')
+
+
+def rule_findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    """Yield the findings in files of access rules that can be read; `findings` has the others."""
+    with contextlib.suppress(exception.Error):
+        for path in policy_files.paths(conf):
+            yield from wrong_rules(path)
+
+
+def wrong_rules(path: Path) -> Iterator[ConfigFinding]:
+    """Rules of one file that refuse all requests, or that nothing asks: a name with a typing error restricts nothing.
+
+    Other names are allowed where a rule refers to them. Raises Error if the file cannot be read.
+    """
+    from oslo_policy import _parser
+
+    from heatlite.common import policy
+    known = {rule.name for rule in policy.list_rules()}
+    found = policy_files.parse(path, policy_files.read(path))
+    for name, text in found.items():
+        with silence():
+            check = _parser.parse_rule(text)
+        if str(check) == '!' and text != '!':
+            yield ConfigFinding(ERROR, f'{path}: {name}: {text}',
+                                _('Correct the rule: it refuses all requests, as it cannot be parsed.'))
+    texts = ' '.join(map(str, found.values()))
+    for name in found:
+        if name not in known and f'rule:{name}' not in texts and not name.startswith('resource_types:'):
+            yield ConfigFinding(WARNING, _('%(path)s: There is no rule "%(name)s"%(meant)s') % {
+                'path': path, 'name': name, 'meant': settings.meant(name, known) or '.'},
+                _('Correct the name: oslopolicy-sample-generator --namespace heatlite prints all.'))
 
 
 def _named(conf: ConfigOpts, group: str, name: str) -> str:

@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import textwrap
 import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -31,7 +32,7 @@ from heatlite.cmd.doctor import (
     table,
 )
 from heatlite.cmd.doctor.site import Site, with_timeouts
-from heatlite.common import config, crypt, options, release
+from heatlite.common import config, crypt, options, policy_files, release
 from heatlite.db import stacks, sync
 from heatlite.db.connection import Database, parsed_url
 from tests.cmd import doctor_faults
@@ -457,3 +458,20 @@ def test_an_api_that_does_not_answer(folder, api, option, level, fix):
     written[f'DEFAULT.{option}'] = f'http://127.0.0.1:{free_port()}/v1'
     [found] = services.answers(site_of(write(folder, written)), api)
     assert (found.level, fix in found.fix) == (level, True)
+
+
+def test_check_config_names_the_rule_that_was_meant(folder, capsys):
+    """A restriction with a typing error is no restriction."""
+    (folder / 'policy.yaml').write_text('"stacks:creat": "!"\n"lead": "role:lead"\n"stacks:delete": "rule:lead"\n')
+    site = site_of(write(folder, {**healthy(folder), 'oslo_policy.policy_file': f'{folder}/policy.yaml'}))
+    assert check_config.run(site.conf) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if 'There is no rule' in line]
+    assert said == [f'warning: {folder}/policy.yaml: There is no rule "stacks:creat"; did you mean stacks:create?']
+
+
+def test_the_examples_of_access_rules_are_rules(folder):
+    page = (ROOT / 'docs/operators/policy.rst').read_text().partition('\nExamples\n')[2]
+    file = folder / 'policy.yaml'
+    file.write_text(textwrap.dedent(re.search(r'::\n\n((?:    .*\n|\n(?=    ))+)', page)[1]))
+    assert len(policy_files.parse(file, file.read_text())) >= 8
+    assert list(check_config.wrong_rules(file)) == []

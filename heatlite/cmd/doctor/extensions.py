@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from oslo_policy import _parser
-
+from heatlite.cmd import check_config
 from heatlite.cmd import plugins as command
-from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
+from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.files import is_default
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import exception, policy_files
@@ -57,7 +56,6 @@ def access_rules(site: Site) -> Iterator[DoctorFinding]:
     if given and given != rules.FILE and not site.conf.find_file(given):
         yield DoctorFinding(_('The file of [oslo_policy] policy_file exists.'), _('There is no %s.') % given,
                             _('Correct [oslo_policy] policy_file, or make the file; it may be empty.'))
-    known = {rule.name for rule in rules.list_rules()}
     try:
         files = policy_files.paths(site.conf)
     except exception.Error as error:
@@ -65,31 +63,19 @@ def access_rules(site: Site) -> Iterator[DoctorFinding]:
                             _('Let the user of the service list and read the folder.'))
         return
     for file in files:
-        yield from policy_problems(file, known)
+        yield from policy_problems(file)
 
 
-def policy_problems(file: Path, known: set[str]) -> Iterator[DoctorFinding]:
-    """`known`: names of the rules of the service. Other names are allowed where a rule refers to them."""
-    expected = _('The access rules in %s can be read.') % file
+def policy_problems(file: Path) -> Iterator[DoctorFinding]:
+    expected = {check_config.ERROR: _('The access rules in %s can be read.') % file,
+                check_config.WARNING: _('All rules in %s are rules of this service.') % file}
     try:
-        found = policy_files.parse(file, policy_files.read(file))
+        for each in check_config.wrong_rules(file):
+            yield DoctorFinding(expected[each.level], each.text, each.fix,
+                                FAILED if each.level == check_config.ERROR else WARNING)
     except exception.Error as error:
-        yield DoctorFinding(expected, str(error),
+        yield DoctorFinding(expected[check_config.ERROR], str(error),
                             _('Correct the file: each line is NAME: "RULE"; docs/operators/policy.rst has the rules.'))
-        return
-    for name, text in found.items():
-        with command.silence():
-            check = _parser.parse_rule(text)
-        if str(check) == '!' and text != '!':
-            yield DoctorFinding(expected, f'{name}: {text}',
-                                _('Correct the rule: it refuses everybody, as it cannot be parsed.'))
-    texts = ' '.join(map(str, found.values()))
-    for name in found:
-        if name not in known and f'rule:{name}' not in texts and not name.startswith('resource_types:'):
-            yield DoctorFinding(_('All rules in %s are rules of this service.') % file,
-                                _('There is no rule "%s".') % name,
-                                _('Correct the name: oslopolicy-sample-generator --namespace heatlite prints all.'),
-                                WARNING)
 
 
 CHECKS = (
