@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heatlite.common import options
 from heatlite.common.i18n import _
 from heatlite.testing import crash
 
@@ -54,7 +55,7 @@ def plugins(conf: ConfigOpts, show: Show) -> int:
     with silence():
         types = registry.create(conf)
         types.load_plugins()
-        rows = [*_modules(types.plugins), *extensions()]
+        rows = [*_missing_folders(conf), *_modules(types.plugins), *extensions()]
     show(HEAD, rows)
     for each in types.plugins.warnings:
         print(_('warning: %(file)s: %(text)s') % {'file': each.file, 'text': each.text})
@@ -63,7 +64,25 @@ def plugins(conf: ConfigOpts, show: Show) -> int:
         if file not in explained and not file.endswith('__init__.py'):
             print(_('note: %s defines no resource type: its function resource_mapping is missing, or names none')
                   % file)
+    for folder in _folders_left_out(conf):
+        print(_('note: %s is no package (it has no __init__.py): its modules are left out') % folder)
     return 1 if any(error for *_rest, error in rows) else 0
+
+
+def _missing_folders(conf: ConfigOpts) -> Iterator[Row]:
+    """Yield a row for each folder that the configuration names and that does not exist."""
+    is_default = list(conf.plugin_dirs) == next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
+    for folder in () if is_default else conf.plugin_dirs:
+        if not Path(folder).is_dir():
+            yield '', folder, '', _('there is no such folder')
+
+
+def _folders_left_out(conf: ConfigOpts) -> Iterator[Path]:
+    """Yield the folders in those of plugin_dirs that have modules and are not packages."""
+    for folder in conf.plugin_dirs:
+        for each in sorted(Path(folder).glob('*/')):
+            if each.name != '__pycache__' and not (each / '__init__.py').exists() and any(each.glob('*.py')):
+                yield each
 
 
 def _modules(found: PluginDefinitions) -> Iterator[Row]:

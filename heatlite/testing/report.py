@@ -73,4 +73,5 @@ def sums(results: Sequence[CheckResult]) -> str:
     """`41 passed, 2 failed, 0 warned, 7 not tried: 5 types`"""
     counts = {outcome: sum(each.outcome == outcome for each in results) for outcome in OUTCOMES}
     types = len({each.type_name for each in results})
-    return f'{", ".join(f"{count} {outcome}" for outcome, count in counts.items())}: {types} types'
+    sums = ', '.join(f'{count} {outcome}' for outcome, count in counts.items())
+    return f'{sums}: {types} {"type" if types == 1 else "types"}'

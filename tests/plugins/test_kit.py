@@ -39,7 +39,7 @@ def test_a_new_plugin_passes_as_it_is_written(tmp_path, monkeypatch, capsys):
         'street_lamp/street_lamp.py', 'street_lamp/street_lamp.conformance.yaml',
         'street_lamp/tests/street_lamp_service.py', 'street_lamp/README.rst', 'street_lamp/template.yaml']
     assert manage.main(['--config-file', '/dev/null', 'plugin', 'check', 'street_lamp/street_lamp.py']) == 0
-    assert capsys.readouterr().out.endswith('19 passed, 0 failed, 0 warned, 0 not tried: 1 types\n')
+    assert capsys.readouterr().out.endswith('19 passed, 0 failed, 0 warned, 0 not tried: 1 type\n')
     assert manage.main(['--config-file', '/dev/null', 'plugin', 'new', 'Acme::StreetLamp']) == 1
     assert 'is there already' in capsys.readouterr().err
 
@@ -48,7 +48,7 @@ def test_the_pytest_option(skeleton):
     done = pytest_with('--heatlite-plugin', skeleton, '--heatlite-crash', '9', cwd=skeleton.parent)
     assert done.returncode == 0, done.stdout
     assert 'collected 19 items' in done.stdout and '19 passed' in done.stdout
-    assert '19 passed, 0 failed, 0 warned, 0 not tried: 1 types' in done.stdout
+    assert '19 passed, 0 failed, 0 warned, 0 not tried: 1 type' in done.stdout
 
 
 def test_the_pytest_option_with_a_broken_module(tmp_path):
