@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -47,19 +48,38 @@ def _unknown(text: str, found: str, known: Iterable[str]) -> UnknownName:
 
 
 def _type(name: str) -> Iterator[str]:
+    from heatlite.engine.types import registry
     facts = packed.facts(name)
     yield name
-    if facts.get('description'):
-        yield from ('', facts['description'])
+    purpose = facts.get('description') or registry.create().resolve(name, '').getdoc()
+    if purpose:
+        yield from ('', purpose)
     for title, bodies in ((_('Properties'), packed.properties(name)), (_('Update policy'), packed.update_policy(name))):
         if bodies:
             yield from ('', f'{title}:')
-            yield from (f'  {key} ({kind(schema)}{", " + _("required") if schema.required else ""})'
+            yield from (f'  {key} ({", ".join(_traits(schema))})' + _summary(schema.description)
                         for key, schema in bodies.items() if schema.implemented)
     if facts.get('attributes'):
         yield from ('', f'{_("Attributes")}:')
-        yield from (f'  {key}' for key in facts['attributes'])
+        yield from (f'  {key}' + _summary(body.get('description')) for key, body in facts['attributes'].items())
     yield from ('', f'{_("Example")}:', *example(name))
+
+
+def _traits(schema: Schema) -> Iterator[str]:
+    """Yield the type of a property, whether it is required, its default, and whether a change replaces the resource."""
+    yield kind(schema)
+    if schema.required:
+        yield _('required')
+    elif schema.default is not None:
+        yield _('default %s') % json.dumps(schema.default)
+    if not schema.update_allowed:
+        yield _('a change is refused') if schema.immutable else _('a change replaces')
+
+
+def _summary(description: str | None) -> str:
+    """Return ': ' and the first sentence of a description; '' without one."""
+    text = ' '.join((description or '').split())
+    return f': {re.split(r"(?<=[.]) (?=[A-Z])", text, maxsplit=1)[0]}' if text else ''
 
 
 def _member(type_name: str, path: list[str]) -> Iterator[str]:

@@ -203,6 +203,15 @@ def test_types_are_explained(lint, name, words):
     assert code == 0 and all(any(word in line for line in lines) for word in words)
 
 
+def test_the_explanation_of_a_type_describes_its_members(lint):
+    code, lines = lint('--explain', 'OS::Heat::RandomString')
+    assert code == 0 and lines[2].startswith('A random text')
+    assert '  length (integer, default 32, a change replaces): Number of characters.' in lines
+    assert '  value: The random string.' in lines
+    assert any(line.startswith('  flavor (string, required): ')
+               for line in lint('--explain', 'OS::Nova::Server')[1])
+
+
 @pytest.mark.parametrize('name, hint', [
     ('OS::Nova::Servr', 'did you mean "OS::Nova::Server"?'), ('OS::Nova::Server.flavr', 'did you mean "flavor"?'),
     ('OS::Nova::Server.networks.fixd_ip', 'did you mean "fixed_ip"?')])
