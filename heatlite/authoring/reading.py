@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urljoin, urlparse
@@ -18,11 +22,13 @@ from heatlite.language import environment as environments
 from heatlite.language import merging, rules
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
+from heatlite.language.diagnostics import LONGEST_NAME, did_you_mean
 from heatlite.language.document import DocumentError
 from heatlite.language.environment import EnvironmentError_
 from heatlite.language.positions import Positions
 from heatlite.language.registry import BASE_URL, DRIFT, HOOKS, RESTRICTED
 from heatlite.language.template import Template
+from heatlite.language.versions import ALIASES, HOT_DATES
 
 LIMITS: Final = Limits(max_size=10_000_000)
 MOST_FILE_BYTES: Final = 4 * LIMITS.max_size            # of a file that a template names; a character has up to four
@@ -31,10 +37,35 @@ FAILURES: Final = (exception.HeatException, DocumentError, EnvironmentError_)
 RULES: Final = ((exception.RequestLimitExceeded, rules.LIMIT), (exception.InvalidTemplateVersion, rules.VERSION),
                 (EnvironmentError_, rules.ENVIRONMENT), (OSError, rules.FILE), (DocumentError, rules.SYNTAX))
 
+MOST_FILES: Final = 1000                                # of a folder that are compared with the name of a missing one
+VERSIONS: Final = (*HOT_DATES, *ALIASES)
+_VERSION: Final = re.compile(r'heat_template_version["\']?\s*:\s*["\']?([^"\'\s,}]+)')
+# Whether a text and the error about it have a common cause -> the hint.
+HINTS: Final[Sequence[tuple[Callable[[str, str], bool], str]]] = (
+    (lambda text, error: "found character '\\t'" in error, _('YAML is indented with blanks, not with tabs')),
+    (lambda text, error: text.lstrip().startswith('{') and re.search(r'^\s*(?://|/\*)', text, re.MULTILINE) is not None,
+     _('JSON has no comments')),
+    (lambda text, error: 'version not found' in error and not text.strip(), _('the file is empty')),
+    (lambda text, error: 'version not found' in error,
+     _('add "heat_template_version: %s" as the first line') % HOT_DATES[-1]))
+
 
 def rule_of(error: Exception, otherwise: str) -> str:
     """Return the rule of an error that ends the reading of a file."""
     return next((rule for kind, rule in RULES if isinstance(error, kind)), otherwise)
+
+
+def unreadable(error: OSError) -> str:
+    """Return why a file cannot be read, with a hint if a file beside it has a similar name."""
+    if not error.filename or not error.strerror:
+        return str(error)
+    path, near = Path(error.filename), []
+    if not isinstance(error, FileNotFoundError):
+        return _('%(file)s cannot be read: %(reason)s') % {'file': path, 'reason': error.strerror}
+    with contextlib.suppress(OSError), os.scandir(path.parent) as beside:
+        stems = [Path(each).stem for each in itertools.islice(beside, MOST_FILES) if Path(each).suffix == path.suffix]
+        near = difflib.get_close_matches(path.stem[:LONGEST_NAME], stems, 1, 0.7)
+    return _('There is no file %s') % path + (_('; did you mean "%s"?') % (near[0] + path.suffix) if near else '')
 
 
 class FileReader:
@@ -74,7 +105,13 @@ class FileReader:
             line, column = next(filter(None, (positions.find((key,)) for key in VERSION_KEYS)), (None, None))
         elif line is None and isinstance(error, EnvironmentError_) and error.path:
             line, column = Positions(self.texts[self.last]).find(error.path) or (None, None)
-        return LintFinding(rule, type(error).__name__, str(error), self.last, line, column)
+        text = self.texts.get(self.last, '')
+        hint = None
+        if isinstance(error, DocumentError):
+            hint = next((hint for is_meant, hint in HINTS if is_meant(text, str(error))), None)
+        elif rule == rules.VERSION and (found := _VERSION.search(text)):
+            hint = did_you_mean(found[1], VERSIONS)
+        return LintFinding(rule, type(error).__name__, str(error), self.last, line, column, hint=hint)
 
     def _text(self, url: str, name: str | None = None) -> str:
         path = _path_of(url)
@@ -124,7 +161,7 @@ class FileReader:
     def _not_read(self, error: OSError, asking: str, path: tuple[str | int, ...]) -> LintFinding:
         """Return the finding for a file that the file `asking` names at `path`."""
         line, column = Positions(self.texts[asking]).find(path) or (None, None)
-        return LintFinding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
+        return LintFinding(rules.FILE, type(error).__name__, unreadable(error), asking, line, column, path)
 
     def _check_size(self, url: str) -> None:
         """Refuse a file without an end, such as a device, and one that is too large. Raises OSError."""

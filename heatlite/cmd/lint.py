@@ -12,7 +12,7 @@ from pathlib import Path
 
 from heatlite.authoring import checking, explaining, json_schema
 from heatlite.authoring.findings import WRITERS, LintFinding
-from heatlite.authoring.reading import FileReader
+from heatlite.authoring.reading import FileReader, unreadable
 from heatlite.common import release
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
@@ -42,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(explaining.explain(given.explain), end='')
             return 0
         return _lint(given, parameters)
-    except (OSError, explaining.UnknownName) as error:
+    except OSError as error:
+        print(f'{PROGRAM}: {unreadable(error)}', file=sys.stderr)
+        return 2
+    except explaining.UnknownName as error:
         print(f'{PROGRAM}: {error}', file=sys.stderr)
         return 2
 
@@ -82,7 +85,7 @@ def _lint(given: argparse.Namespace, parameters: dict[str, str]) -> int:
         try:
             of_file = checking.check(name, given.environment, parameters, notes=given.notes, reading=reading)
         except OSError as error:
-            unread[str(error)] = None
+            unread[unreadable(error)] = None
             continue
         for finding in of_file:
             # A nested template is checked by itself as well; where it is used, only the text has another path.

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from heatlite.authoring import junit, suites
+from heatlite.authoring.reading import unreadable
 from heatlite.authoring.running import SuiteResult, SuiteRunner
 from heatlite.common import release
 from heatlite.common.i18n import _
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = [(suite, case) for suite in map(suites.read, _files(given.file)) for case in suite.cases
                   if given.filter in case.name]
     except (suites.WrongSuite, OSError) as error:
-        print(f'{PROGRAM}: {error}', file=sys.stderr)
+        print(f'{PROGRAM}: {unreadable(error) if isinstance(error, OSError) else error}', file=sys.stderr)
         return 2
     if given.list:
         for suite, case in chosen:

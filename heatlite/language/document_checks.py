@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypedDict
+from typing import TypedDict, TypeGuard
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -17,7 +17,7 @@ from heatlite.language import rules, undeclared, versions, wrong_parameters
 from heatlite.language import template as templates
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.definition import StackDefinition
-from heatlite.language.diagnostics import Diagnostic, did_you_mean, ruled
+from heatlite.language.diagnostics import LONGEST_NAME, Diagnostic, did_you_mean, ruled
 from heatlite.language.document import DocumentError
 from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import FoundType
@@ -188,7 +188,9 @@ class DocumentChecks:
                     yield replace(self._wrong_shape(error, name, unknown[0] if unknown else None), hint=_(
                         'was "%s" meant to be indented one level deeper, inside a resource?') % name)
                     continue
-                yield self._wrong_shape(error, name, unknown[0] if unknown else None)
+                shape = self._wrong_shape(error, name, unknown[0] if unknown else None)
+                yield replace(shape, hint=_('write "%(name)s: {%(key)s: %(type)s}"') % {
+                    'name': name, 'key': self.keys.type, 'type': snippet}) if _is_type(snippet) else shape
                 for key in unknown[1:] if self.definition.edition.is_hot else ():
                     try:
                         definition.check_shape({key: snippet[key]})
@@ -286,6 +288,11 @@ class DocumentChecks:
                 yield Diagnostic(error, self._path_of(error, (conditions.key, name)))
         except CLIENT_ERRORS:
             return                              # the section is not a map, which was reported
+
+
+def _is_type(snippet: object) -> TypeGuard[str]:
+    """Whether the type of a resource stands where a map with it should."""
+    return isinstance(snippet, str) and '::' in snippet and len(snippet) <= LONGEST_NAME
 
 
 class _Near(TypedDict, total=False):

@@ -111,10 +111,10 @@ def test_a_file_that_cannot_be_read_is_one_finding_where_it_is_used(lint):
                  'outputs:\n  o: {value: {get_file: lost.txt}}\n')
     assert code == 1
     assert [(line.split(':')[:3], line.rpartition('/')[2]) for line in lines] == [
-        (['nested.yaml', '3', '12'], "gone.yaml' [HL004]"),
-        (['group.yaml', '3', '70'], "away.yaml' [HL004]"),
-        (['a.yaml', '7', '15'], "lost.txt' [HL004]"),
-        (['env.yaml', '2', '3'], "none.yaml' [HL004]")]
+        (['nested.yaml', '3', '12'], "gone.yaml [HL004]"),
+        (['group.yaml', '3', '70'], "away.yaml [HL004]"),
+        (['a.yaml', '7', '15'], "lost.txt [HL004]"),
+        (['env.yaml', '2', '3'], "none.yaml [HL004]")]
 
 
 def test_a_file_that_cannot_be_read_is_no_second_finding_where_its_text_is_used(lint):
@@ -127,9 +127,9 @@ def test_a_file_that_cannot_be_read_is_no_second_finding_where_its_text_is_used(
                  '      config: {str_replace: {template: {get_file: lost.txt}, params: {a: b}}}\n')
     assert code == 1
     assert [(line.split(':')[:3], line.rpartition('/')[2]) for line in lines] == [
-        (['a.yaml', '3', '57'], "lost.txt' [HL004]"),
-        (['nested.yaml', '3', '51'], "gone.txt' [HL004]"),
-        (['a.yaml', '8', '41'], "lost.txt' [HL004]")]
+        (['a.yaml', '3', '57'], "lost.txt [HL004]"),
+        (['nested.yaml', '3', '51'], "gone.txt [HL004]"),
+        (['a.yaml', '8', '41'], "lost.txt [HL004]")]
 
 
 def test_the_text_of_a_file_elsewhere_is_no_error(lint):
@@ -226,3 +226,28 @@ def test_the_program_prints_findings_and_nothing_else():
     done = subprocess.run([Path(sys.executable).with_name('heatlite-lint'), ROOT / 'examples' / 'servers.yaml'],
                           capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (0, '', '')
+
+
+@pytest.mark.parametrize('text, hint', [
+    ('heat_template_version: 2021-04-16\nresources:\n\tx: 1\n', 'YAML is indented with blanks, not with tabs'),
+    ('resources: {}\n', 'add "heat_template_version: 2021-04-16" as the first line'), ('\n', 'the file is empty'),
+    ('heat_template_version: 2021-04-17\n', 'did you mean "2021-04-16"?'),
+    ('{\n // a comment\n "heat_template_version": "2021-04-16"}\n', 'JSON has no comments'),
+    ('heat_template_version: 2021-04-16\nresources:\n  z: OS::Heat::Value\n', 'write "z: {type: OS::Heat::Value}"')])
+def test_a_first_mistake_has_a_hint(text, hint, tmp_path, capsys):
+    file = tmp_path / 'first.yaml'
+    file.write_text(text)
+    assert command.main([str(file)]) == 1
+    assert f'({hint})' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('name', ['tempate.yaml', 'first.yaml'])
+def test_a_missing_file_is_named_in_words(name, tmp_path, capsys):
+    (tmp_path / 'template.yaml').write_text('text')
+    first = tmp_path / 'first.yaml'
+    if name == first.name:
+        first.write_text('heat_template_version: 2021-04-16\nresources:\n  x:\n    type: OS::Heat::Value\n'
+                         '    properties: {value: {get_file: tempate.yaml}}\n')
+    assert command.main([str(tmp_path / name)]) == (1 if name == first.name else 2)
+    said = capsys.readouterr()
+    assert f'There is no file {tmp_path}/tempate.yaml; did you mean "template.yaml"?' in said.out + said.err
