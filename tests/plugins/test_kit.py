@@ -79,7 +79,7 @@ def pytest_with(*arguments, cwd):
 CHANGES = [                                 # (text of the skeleton, text instead), check, outcome, what it says
     (("_('How big it is.'), default=1,", "_('How big it is.'), default='big',"), 'loading', report.FAILED,
      r"InvalidSchemaError: Invalid default big .*\(line 22\)"),
-    (("_('What it looks like. Another color is another thing.'), default='red'", "_('Color.'), default=[]"),
+    (("_('Color of the object. A change replaces it.'), default='red'", "_('Color.'), default=[]"),
      'properties', report.FAILED, r'lamp.py:25: color: the default \[\] does not fit'),
     (("default='red'", "default='red', required=True"), 'properties', report.FAILED,
      r'lamp.py:25: color: it is required, so its default is never used'),
