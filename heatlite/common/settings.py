@@ -51,7 +51,6 @@ NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
 _PORT = re.compile(r'(?:\[[^]]*\]|[^:\[\]]*)(?::(\d{1,5}))?')        # after a host, or an IPv6 address in brackets
 _WRONG_ARGUMENT = re.compile(r'argument --(\S+): Invalid .* value: (.*)\n\Z')
-_VARIABLE = re.compile(r'OS_(.+?)__(.+)\Z')
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 
@@ -154,9 +153,12 @@ def files(conf: cfg.ConfigOpts) -> list[str]:
 def variables(conf: cfg.ConfigOpts) -> list[OptionPlace]:
     """All assignments of the environment, `OS_GROUP__NAME`. Those of clients have no two underscores."""
     groups = {group.upper(): group for group in (DEFAULT, *conf._groups)}
-    return [OptionPlace(variable, groups.get(found[1], found[1].lower()), found[2].lower(), value)
-            for variable, value in sorted(os.environ.items())
-            if conf._use_env and (found := _VARIABLE.match(variable))]
+    found = []
+    for variable, value in sorted(os.environ.items()) if conf._use_env else ():
+        group, _between, name = variable.removeprefix('OS_').partition('__')
+        if variable.startswith('OS_') and group and name:
+            found.append(OptionPlace(variable, groups.get(group, group.lower()), name.lower(), value))
+    return found
 
 
 def stated(conf: cfg.ConfigOpts) -> list[OptionPlace]:
