@@ -50,7 +50,7 @@ NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
     'a folder in which the processes of a host lock the numbers of their queues')}
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
 _PORT = re.compile(r'(?:\[[^]]*\]|[^:\[\]]*)(?::(\d{1,5}))?')        # after a host, or an IPv6 address in brackets
-_WRONG_ARGUMENT = re.compile(r'argument --(\S+): Invalid .* value: (.*)\n\Z')
+_WRONG_ARGUMENT = re.compile(r'argument --([^\s:]+): Invalid [^:]* value: (.*)\n\Z')
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 
