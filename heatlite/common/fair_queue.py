@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar('T')
@@ -35,6 +35,10 @@ class FairQueue(Generic[T]):
             return sum(map(len, self._turns.values()))
         return len(self._turns.get(key, ()))
 
+    def first_keys(self) -> Iterable[str]:
+        """Return the first keys of the items that wait, that of the next item first."""
+        return self._turns
+
     def put(self, item: T, *keys: str) -> None:
         self._size += 1
         items = self._items.get(keys[-1])
@@ -42,8 +46,9 @@ class FairQueue(Generic[T]):
             items = self._items[keys[-1]] = self._begin(keys)
         items.append(item)
 
-    def take(self) -> T:
-        """Remove and return the next item. Raises KeyError when there is none."""
+    def take(self, first: str | None = None) -> T:
+        """Remove and return the next item; with one of `first_keys`, the next one of these. Raises KeyError when there
+        is none."""
         if not self._size:
             raise KeyError('the queue is empty')
         self._size -= 1
@@ -52,7 +57,7 @@ class FairQueue(Generic[T]):
         path: list[tuple[OrderedDict[str, _Below[T]], str]] = []
         below: _Below[T] = self._turns
         while isinstance(below, OrderedDict):
-            key = next(iter(below))
+            key = next(iter(below)) if first is None or path else first
             if len(below) > 1:
                 below.move_to_end(key)
             path.append((below, key))

@@ -213,9 +213,10 @@ ENGINE: list[Opt] = [
     IntOpt('max_resources_of_tree', default=20000, min=0,
            help='Resources in nested stacks of one tree, at the same depth, that an engine drives at once; the next '
                 'nested stack begins when others have ended. One that is larger is driven alone. 0: no limit.'),
-    IntOpt('runner_pool_size', default=256, min=1,
-           help='Calls to plug-ins that may run at once in one engine. Of one stack, at most 400 '
-                'resources wait for their first call to return.'),
+    IntOpt('runner_pool_size', default=512, min=1,
+           help='Calls to plug-ins that may run at once in one engine. A project has at most as many of them as are '
+                'left for the others, so half of them if it is alone. Of one stack, at most 400 resources wait for '
+                'their first call to return.'),
     FloatOpt('poll_interval', default=1.0, min=0.0,
              help='Seconds between two checks of a resource whose type does not say.'),
     FloatOpt('force_delete_timeout', default=300.0, min=0.0,

@@ -25,6 +25,15 @@ def test_projects_and_their_stacks_take_turns(items, taken):
     assert queue(*items).take_many(100) == taken
 
 
+def test_the_next_item_of_one_project():
+    found = queue('a1.0', 'a1.1', 'a2.0', 'b1.0', 'c1.0')
+    assert [*found.first_keys()] == ['a', 'b', 'c']
+    assert [found.take('b'), found.take('a'), found.take('a')] == ['b1.0', 'a1.0', 'a2.0']
+    assert [*found.first_keys()] == ['c', 'a']
+    assert [found.take('a'), found.take('c')] == ['a1.1', 'c1.0']
+    assert [*found.first_keys()] == []
+
+
 def test_one_that_comes_later_does_not_wait_for_all():
     found = queue(*(f'a{stack}.{number}' for stack in range(1000) for number in range(10)))
     found.put('b1.0', 'b', 'b1')

@@ -29,7 +29,7 @@ def test_owners_take_turns(universe):
 
 def test_a_call_that_waits_holds_one_thread(universe):
     runtime = universe.process('engine')
-    pool, called, gate = Pool(runtime, 2), [], runtime.flag()
+    pool, called, gate = Pool(runtime, 4), [], runtime.flag()
     pool.run(gate.wait)
     for number in range(4):
         pool.run(lambda number=number: called.append(number))
@@ -39,6 +39,44 @@ def test_a_call_that_waits_holds_one_thread(universe):
     assert universe.run(lambda: pool.running == 0)
     pool.run(lambda: called.append('again'))
     assert universe.run(lambda: called[-1] == 'again')
+
+
+def test_calls_of_one_owner_leave_threads_to_others(universe):
+    runtime = universe.process('engine')
+    pool, called, gate = Pool(runtime, 8), [], runtime.flag()
+    for number in range(20):
+        pool.run(gate.wait, 'a', f'a{number % 3}')
+    assert universe.run(lambda: pool.running == 4)
+    for _ in range(20):
+        pool.run(gate.wait, 'b', 'b1')
+    assert universe.run(lambda: pool.running == 6)
+    pool.run(lambda: called.append('c'), 'c', 'c1')
+    assert universe.run(lambda: called == ['c'])
+    assert (pool.running, pool.waiting, pool.users('a')) == (6, 34, 3)
+    gate.set()
+    assert universe.run(lambda: (pool.running, pool.waiting) == (0, 0))
+
+
+def test_the_only_thread_is_taken_by_owners_in_turn(universe):
+    runtime = universe.process('engine')
+    pool, called = Pool(runtime, 1), []
+    for number in range(3):
+        pool.run(lambda number=number: called.append(f'a{number}'), 'a', 'a1')
+    pool.run(lambda: called.append('b0'), 'b', 'b1')
+    assert universe.run(lambda: called == ['a0', 'b0', 'a1', 'a2'])
+
+
+def test_a_killed_call_no_longer_counts_for_its_owner(universe):
+    runtime = universe.process('engine')
+    pool, called = Pool(runtime, 2), []
+    hangs = runtime.flag().wait
+    pool.run(hangs, 'a', 'a1')
+    pool.run(lambda: called.append('next'), 'a', 'a1')
+    assert universe.run(lambda: pool.running == 1)
+    assert called == []
+    pool.kill(hangs)
+    assert universe.run(lambda: called == ['next'])
+    assert pool.running == 0
 
 
 def test_a_thread_that_is_killed_leaves_its_place(universe):
