@@ -208,6 +208,16 @@ def holders(tx: sa.Connection, physical_id: str) -> list[Holder]:
     return [Holder(*row) for row in tx.execute(_HOLDERS, {'physical_id': physical_id})]
 
 
+def oldest_holders(tx: sa.Connection, physical_id: str, project_id: str | None, most: int) -> list[Holder]:
+    """Return the resources with this physical id in live stacks of the project, or for its users inside stacks (None:
+    of all), `most` at most: those that were stored first. Index: (physical_id)."""
+    query = sa.select(*_HOLDER).join(stack, stack.c.id == resource.c.stack_id).where(
+        resource.c.physical_id == physical_id, stack.c.live == 1)
+    if project_id is not None:
+        query = query.where(sa.or_(stack.c.project_id == project_id, stack.c.user_project_id == project_id))
+    return [Holder(*row) for row in tx.execute(query.order_by(resource.c.id).limit(most))]
+
+
 def placed(tx: sa.Connection, project_id: str, physical_ids: Iterable[str]) -> dict[str, list[Holder]]:
     """Return the resources of live stacks of a project that have these objects, by physical id."""
     found: dict[str, list[Holder]] = {}

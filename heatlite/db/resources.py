@@ -200,11 +200,12 @@ def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Mapping[str
     return codec.decode(row[0]), row[1]
 
 
-def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, object], version: int) -> bool:
+def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, object] | codec.Encoded,
+                 version: int) -> bool:
     """Compare and swap: False when another writer has changed it since `version` was read."""
     done = tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.id == number, resource.c.metadata_version == version)
-        .values(metadata=codec.encoder(tx)(value), metadata_version=version + 1))
+        .values(metadata=codec.sealed(tx, codec.text_of(value)), metadata_version=version + 1))
     return bool(done.rowcount)
 
 

@@ -65,6 +65,7 @@ CASES = [
     (lambda tx: resource_lists.by_name(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
     (lambda tx: resource_lists.in_place(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
     (lambda tx: resource_lists.by_physical_id(tx, 'ph7-1', 'p3'), 'ix_resource_physical_id'),
+    (lambda tx: resource_lists.oldest_holders(tx, 'ph7-1', 'p3', 8), 'ix_resource_physical_id'),
     (lambda tx: resource_data.data(tx, 's7', 1), 'resource_data'),
     (lambda tx: events.page(tx, ['s7'], Wanted(limit=20)), 'ix_event_stack_id_id'),
     (lambda tx: events.page(tx, ['s7'], Wanted(limit=20, marker='v7-3')), 'ix_event_stack_id_id'),

@@ -140,6 +140,9 @@ def test_what_stands_behind_an_object(tree):
         assert [each.stack_id for each in resource_lists.by_physical_id(tx, 'ph1', 'p2')] == ['other']
         assert [each.stack_id for each in resource_lists.by_physical_id(tx, 'ph1', None)] == ['other', 'root']
         assert resource_lists.by_physical_id(tx, 'ph1', 'p3') == []
+        assert [each.stack_id for each in resource_lists.oldest_holders(tx, 'ph1', 'p2', 8)] == ['other']
+        assert {each.stack_id for each in resource_lists.oldest_holders(tx, 'ph1', None, 8)} == {'other', 'root'}
+        assert len(resource_lists.oldest_holders(tx, 'ph1', None, 1)) == 1
         assert resource_lists.find(tx, 'child').name == 'group'
         with pytest.raises(exception.PhysicalResourceIDAmbiguity):
             resource_lists.find(tx, 'ph1')

@@ -391,6 +391,25 @@ def deploy(cluster, config_id, server_id):
     return cluster.ask(messages.CreateSoftwareDeployment(config_id=config_id, server_id=server_id))['id']
 
 
+def test_a_deployment_is_written_to_few_of_the_resources_that_name_its_server():
+    """What a deployment costs must not grow with the number of resources to which a template gives the same id."""
+    written = {}
+    for number in (5, 40):
+        with Cluster(engines=1, interleaved=False) as cluster:
+            own, server_id = server_with(cluster)
+            other = cluster.create('other', {'heat_template_version': '2018-08-31', 'resources': {
+                f'r{each}': {'type': 'OS::Heat::Value', 'external_id': server_id} for each in range(number)}})
+            done(cluster, other, 'CREATE')
+            deployment_id = deploy(cluster, config_of(cluster, 10_000), server_id)
+            with cluster.database.reader() as tx:
+                written[number] = tx.execute(sa.text('SELECT sum(length(metadata)) FROM resource')).scalar()
+            assert len(metadata(cluster, own, 'server')['deployments']) == 1        # it was there first
+            cluster.ask(messages.DeleteSoftwareDeployment(deployment_id))
+            with cluster.database.reader() as tx:
+                assert tx.execute(sa.text('SELECT sum(length(metadata)) FROM resource')).scalar() < 10_000
+    assert written[40] < 2 * written[5] < 200_000
+
+
 @pytest.mark.parametrize('is_known', [True, False], ids=['of a stack', 'unknown'])
 def test_one_config_is_not_deployed_on_a_server_any_number_of_times(is_known):
     """Each read of its agent, and each further deployment, would take as many copies."""

@@ -30,7 +30,7 @@ from heatlite.db import (
     stacks,
 )
 from heatlite.db.connection import Database
-from heatlite.db.resource_lists import ShownResource
+from heatlite.db.resource_lists import Holder
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.engine.requests.ignored_errors import IgnoredError
@@ -44,6 +44,7 @@ LOG = logging.getLogger(__name__)
 RESULTS = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')      # outputs of each deployment
 STATUS_CODE = RESULTS[-1]
 TRIES = 11                              # to replace the deployments in a server's metadata despite concurrent writes
+MOST_RESOURCES = 8                      # of one server, in all stacks, that get its deployments; each gets all of them
 KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of servers that do not poll heatlite
 
 
@@ -309,19 +310,21 @@ class Software:
     def _telling(self, context: RequestContext, work: Callable[[Connection], str | None],
                  may_grow: bool = False) -> None:
         """Do `work` and, in the same transaction, write the deployments of the server whose id it returns into the
-        metadata of the server's resource: a crash leaves both or none. `may_grow`: `work` may add to them, so the limit
-        of metadata applies; what is there already is written in any case.
+        metadata of the server's resource: a crash leaves both or none. Of several resources with that id, as those that
+        name the server by `external_id`, the MOST_RESOURCES that were stored first get them. `may_grow`: `work` may add
+        to them, so the limit of metadata applies; what is there already is written in any case.
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Connection) -> tuple[list[ShownResource], list[tuple[ShownResource, object]]]:
+        def tell(tx: Connection) -> tuple[str | None, list[Holder], list[tuple[Holder, object]]]:
             server_id = work(tx)
-            rows = resource_lists.by_physical_id(tx, server_id, context.project_id) if server_id else []
-            return rows, self._write(tx, context, server_id, rows, may_grow) if server_id and rows else []
+            rows = resource_lists.oldest_holders(
+                tx, server_id, context.project_id, MOST_RESOURCES) if server_id else []
+            return server_id, rows, self._write(tx, context, server_id, rows, may_grow) if server_id and rows else []
 
         for _try in range(TRIES):
             try:
-                rows, pushed = self._database.retry(tell)
+                server_id, rows, pushed = self._database.retry(tell)
                 break
             except _Changed:
                 continue
@@ -336,23 +339,24 @@ class Software:
                 # By its row: while a server is replaced, its name belongs to two.
                 self._resource_of(row.stack_id, row.name, row.id).push_metadata(value)
             except Exception as error:
-                LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
+                LOG.warning('The deployments of server %s could not be sent to it: %s', server_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[ShownResource], may_grow: bool) -> list[tuple[ShownResource, object]]:
+               rows: Sequence[Holder], may_grow: bool) -> list[tuple[Holder, object]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed, and if they `may_grow`
         RequestLimitExceeded for metadata that grow beyond their limit."""
-        pushed: list[tuple[ShownResource, object]] = []
+        pushed: list[tuple[Holder, object]] = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
         stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
         deployments = [shown_config(each)
                        for each in software_deployments.configs_of_server(tx, context.project_id, server_id)]
         for row, metadata, version in stored:
             value = {**(metadata or {}), 'deployments': deployments}
-            size = len(codec.encode(value)) if may_grow else 0
-            if size > limits.MOST_METADATA and size > len(codec.encode(metadata)):
+            encoded = codec.Encoded(codec.encode(value))
+            size = len(encoded.text)
+            if may_grow and size > limits.MOST_METADATA and size > len(codec.encode(metadata)):
                 raise too_much_metadata(row.name, size)
-            if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
+            if not resources.set_metadata(tx, row.stack_id, row.id, encoded, version):
                 raise _Changed
             keys = {datum.key for datum in resource_data.data(tx, row.stack_id, row.id)}
             if keys & set(KINDS_OF_PUSH):
