@@ -9,8 +9,9 @@ from heatlite.db import drift_reports
 from heatlite.planning import drift
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
-from tests.simulation.cluster import done
+from tests.simulation.cluster import Cluster, done
 from tests.simulation.openstack import stack
+from tests.simulation.statements import noted
 from tests.simulation.test_refresh import CHANGES, RESOURCES, change
 
 
@@ -86,3 +87,22 @@ def test_a_stack_in_progress_is_not_looked_at(it):
     refused = look(it, (exception.ActionInProgress,))
     assert isinstance(refused, exception.ActionInProgress)
     done(it.cluster, it.id, 'UPDATE')
+
+
+def test_many_drifted_resources_cost_one_look_at_the_stack():
+    """Under the lock of its lease, neither its row nor its template is read again for each of them."""
+    noted_statements = {}
+    for number in (3, 30):
+        with Cluster(engines=1, interleaved=False) as cluster:
+            stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+                f'r{each}': {'type': 'Sim::Thing'} for each in range(number)}})
+            done(cluster, stack_id, 'CREATE')
+            cluster.ask(messages.LookForDrift(stack_id))
+            cluster.cloud.objects.clear()
+            with noted(lambda statement: 'event' in statement or 'FROM stack' in statement
+                       or 'template' in statement) as statements:
+                report = cluster.ask(messages.LookForDrift(stack_id))
+            noted_statements[number] = len(statements)
+            assert report['summary']['gone'] == number
+            assert sum(reason.startswith('Drift: ') for *_state, reason in cluster.events(stack_id)) == number
+    assert noted_statements[30] <= noted_statements[3] + 2       # one may limit the history

@@ -29,10 +29,10 @@ class EventHistory:
         self._database = database
         self._most = most
 
-    def limit(self, tx: Connection, stack_id: str) -> None:
-        """Call it after an event was inserted in `tx`. Where `tx` has not locked the stack's lease, another removal at
-        the same time is a conflict, after which one of the two is tried again."""
-        if self._is_due():
+    def limit(self, tx: Connection, stack_id: str, added: int = 1) -> None:
+        """Call it after some events were inserted in `tx`. Where `tx` has not locked the stack's lease, another removal
+        at the same time is a conflict, after which one of the two is tried again."""
+        if self._is_due(added):
             events.purge_over(tx, stack_id, self._most)
 
     def limit_after(self, stack_id: str) -> None:
@@ -49,5 +49,5 @@ class EventHistory:
         except exception.DatabaseUnavailable as error:
             LOG.info('Old events of stack %s were not removed: %s', stack_id, error)
 
-    def _is_due(self) -> bool:
-        return self._most > 0 and self._runtime.random() * EACH < 1
+    def _is_due(self, added: int = 1) -> bool:
+        return self._most > 0 and self._runtime.random() * EACH < added

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from sqlalchemy import Connection
@@ -117,17 +117,22 @@ class EventSinks:
         return outlet is not None and outlet.is_behind
 
     def add(self, tx: Connection, row: StoredStack, new: Event) -> Callable[[], None]:
-        """Add an event to a stack that another process may drive. Call the returned function after the commit.
+        """Add an event to a stack that another process may drive. Call the returned function after the commit."""
+        return self.add_all(tx, row, [new])
+
+    def add_all(self, tx: Connection, row: StoredStack, new: Sequence[Event]) -> Callable[[], None]:
+        """Add some events, which are not many, to a stack that another process may drive. Call the returned function
+        after the commit.
 
         Three statements, and one for the environment if no engine drives the stack; seldom those that remove old
         events.
         """
         since = events.position(tx, row.id, of_action=False)
-        events.insert_many(tx, row.id, [new])
-        self._history.limit(tx, row.id)
+        events.insert_many(tx, row.id, new)
+        self._history.limit(tx, row.id, len(new))
         if leases.owner(tx, row.id) is not None:
             return lambda: self.wake(row.id)
-        if not templates.show(tx, row.template_id).environment.get('event_sinks'):
+        if not (templates.environment(tx, row.template_id) or {}).get('event_sinks'):
             return lambda: None
 
         return lambda: self._idle.tell(row, since)

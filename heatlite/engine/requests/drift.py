@@ -126,9 +126,9 @@ class Drift:
             if by == SCHEDULE:
                 report = report.refused(dict(self._refusals(tx, current, report, at)))
                 repairs = report.to_repair
-            notices = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
-            for stack_id, members in groupby(sorted(repairs, key=_stack_of), key=_stack_of):
-                notices += self._mark(tx, stack_id, list(members))
+            notices = [self._announce(tx, stacks.get(tx, stack_id), list(members), _('Drift: %s'))
+                       for stack_id, members in _by_stack(drift.news(report, before))]
+            notices += [self._mark(tx, stack_id, list(members)) for stack_id, members in _by_stack(repairs)]
             if repairs:
                 drift_reports.note_repair(tx, row.id, at)
             drift_reports.store(tx, row.id, report)
@@ -165,24 +165,24 @@ class Drift:
             elif _stack_of(each) in suspended:
                 yield each.path, _('The stack is suspended.')
 
-    def _mark(self, tx: Connection, stack_id: str, drifts: Sequence[ResourceDrift]) -> list[Callable[[], None]]:
+    def _mark(self, tx: Connection, stack_id: str, drifts: Sequence[ResourceDrift]) -> Callable[[], None]:
         """Make the next update of the tree bring these resources of one stack back."""
         leases.lock(tx, stack_id)
         row = stacks.get(tx, stack_id, for_update=True)
         if row is None:
-            return []
+            return lambda: None
         rows = {state.id: state for state in resources.light(tx, stack_id)}
         current = set(current_rows_of(row, rows.values()).values())
         leases.start_over(tx, stack_id)
         settled_stacks.unsettle(tx, stack_id)
-        notices = []
+        marked = []
         for each in drifts:
             state = rows.get(_row_of(each))
             if state is None or state.id not in current or state.in_progress:
                 continue
             self._mark_one(tx, stack_id, state, each)
-            notices.append(self._event(tx, each, _('Drift is repaired: %s') % each))
-        return notices
+            marked.append(each)
+        return self._announce(tx, row, marked, _('Drift is repaired: %s'))
 
     def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, resource_drift: ResourceDrift) -> None:
         is_gone = resource_drift.finding is drift.DriftFinding.GONE
@@ -196,22 +196,31 @@ class Drift:
         else:
             resources.set_fingerprint(tx, stack_id, state.id, marks.uncertain(state.fingerprint), mark)
 
-    def _event(self, tx: Connection, resource_drift: ResourceDrift, reason: str) -> Callable[[], None]:
-        """Add an event of a resource to its stack; its state is not changed."""
-        row = stacks.get(tx, _stack_of(resource_drift))
-        if row is None:
+    def _announce(self, tx: Connection, row: stacks.StoredStack | None, drifts: Sequence[ResourceDrift],
+                  text: str) -> Callable[[], None]:
+        """Add an event of each of these resources to their stack, if it is there; their states are not changed. `text`:
+        with a place for the drift. Call the returned function after the commit."""
+        if row is None or not drifts:
             return lambda: None
+        return self._sinks.add_all(tx, row, [self._event(each, text % each) for each in drifts])
+
+    def _event(self, resource_drift: ResourceDrift, reason: str) -> Event:
         failed = resource_drift.finding in drift.DRIFT and resource_drift.repair is Denial.REPLACE
-        return self._sinks.add(tx, row, Event(
+        return Event(
             self._runtime.uuid(), self._runtime.now(), resource_drift.path[-1], resource_drift.type,
             resource_drift.physical_id, Action.CHECK, Status.FAILED if failed else Status.COMPLETE, reason,
-            resource_id=_row_of(resource_drift)))
+            resource_id=_row_of(resource_drift))
 
     def _row(self, tx: Connection, context: RequestContext, stack_id: str,
              for_update: bool = False) -> stacks.StoredStack:
         row = visible(tx, stack_id, context, for_update=for_update)
         check_idle(row)
         return row
+
+
+def _by_stack(drifts: Iterable[ResourceDrift]) -> Iterable[tuple[str, Iterable[ResourceDrift]]]:
+    """Yield (id of a stack, the drifts of its resources in their order)."""
+    return groupby(sorted(drifts, key=_stack_of), key=_stack_of)
 
 
 def _stack_of(resource_drift: ResourceDrift) -> str:
