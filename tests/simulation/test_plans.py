@@ -175,3 +175,22 @@ def group_by_plan(cluster):
     planned.applied(cluster, made.id)
     done(cluster, stack_id, 'UPDATE')
     assert sorted(each['value'] for each in cluster.cloud.objects.values()) == ['one', 'one', 'two']
+
+
+def test_a_plan_that_shows_a_large_value_many_times_is_refused(cluster):
+    """One parameter of the request is written once for each resource that gets it, before and after the change."""
+    def wanted(letter, count):
+        return {'heat_template_version': '2018-08-31',
+                'parameters': {'large': {'type': 'string', 'default': letter * 30_000}},
+                'resources': {f'r{each}': {'type': 'OS::Heat::Value', 'properties': {'value': {'get_param': 'large'}}}
+                              for each in range(count)}}
+
+    stack_id = cluster.create('large', wanted('x', 300))
+    done(cluster, stack_id, 'CREATE')
+    refused = planned.plan(cluster, action='update', stack_id=stack_id, template=wanted('y', 300))
+    assert isinstance(refused, exception.RequestLimitExceeded)
+    assert 'more than 16777216 characters' in str(refused)
+    with cluster.database.reader() as tx:
+        assert plans.page(tx, str(cluster.context.project_id)) == []
+    made = planned.plan(cluster, action='update', stack_id=stack_id, template=wanted('y', 5))
+    assert isinstance(made, plans.StoredPlan)

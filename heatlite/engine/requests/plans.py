@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, limits, metrics
+from heatlite.common import exception, limits, metrics, template_format
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -35,6 +35,7 @@ from heatlite.planning.ruling import Ruling, denials
 from heatlite.rpc import messages
 
 MOST_DIFFERENCES = 20                   # that a refusal names
+SHOWN = limits.Limits(max_expansion=limits.MOST_ANSWERED)       # the content of a plan, as the answer of a preview
 MADE, APPROVED, APPLIED, DELETED, EXPIRED = 'made', 'approved', 'applied', 'deleted', 'expired'         # in metrics
 
 
@@ -77,6 +78,7 @@ class Plans:
                     **self._checks.of(context, plan).to_json(plan_builder.whole_mask(preview)),
                     'refreshed_at': isotime(began) if preview.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
+        _check_size(document)
         now = self._runtime.now()
         whose = _Whose(project_id, row.id if row is not None else None, preview.row.name, context.username)
         document['policies'] = [each.to_json() for each in self._rulings(whose, document)]
@@ -313,6 +315,17 @@ def _refused_as(reason: str) -> Iterator[None]:
         if error.http_code < 500:
             metrics.plans_refused.labels(reason).inc()
         raise
+
+
+def _check_size(document: object) -> None:
+    """Raise RequestLimitExceeded for a plan that is too large to be stored and shown. It may refer to one large text
+    many times: it is small in memory, but encoded once for each reference."""
+    try:
+        template_format.measure(document, SHOWN)
+    except exception.RequestLimitExceeded:
+        raise exception.RequestLimitExceeded(
+            _('The plan would have more than %d characters: the values before and after the changes of its resources '
+              'are too large.') % (16 * limits.MOST_ANSWERED)) from None
 
 
 def _check_digest(stored: StoredPlan, present_digest: str, digest: str | None) -> None:
