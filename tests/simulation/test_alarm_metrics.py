@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 
 import pytest
 
-from heatlite.db import alarms, metrics, signals
+from heatlite.db import alarms, leases, metrics, shards, signals
 from heatlite.engine.alarms import matching, own_metrics
 from heatlite.monitoring.alarms import Metric
 from heatlite.rpc import messages
+from tests.db.test_alarms import RULE
+from tests.db.test_alarms import alarm as new_alarm
 from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, wait
+from tests.simulation.statements import noted
 
 QUICK = {'alarms.delay': 1.0, 'alarms.tick': 0.5}
 GROUP = {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
@@ -127,9 +131,45 @@ def test_the_dimensions_of_stacks(dimensions, known):
         done(cluster, cluster.create('s', {
             'heat_template_version': '2018-08-31', 'resources': {'group': GROUP}}), 'CREATE')
         with cluster.database.reader() as tx:
-            found = own_metrics.measured(tx, PROJECT, dimensions)
-            assert (found is not None) == known
-            assert own_metrics.measured(tx, 'another project', dimensions) is None
+            given = tuple(sorted(dimensions.items()))
+            assert (own_metrics.StackMeter(tx, PROJECT).measured(given) is not None) == known
+            assert own_metrics.StackMeter(tx, 'another project').measured(given) is None
+
+
+def watching(tx, stack_id, number):
+    """Store alarms of one project on the metrics of one stack, all with other dimensions. Return the lease of their
+    shard."""
+    for each in range(number):
+        for dimensions in ((('StackId', f'{"x" * each}/{stack_id}'),),
+                           (('ResourceName', f'r{each}'), ('StackId', stack_id))):
+            metric = Metric(own_metrics.NAMESPACE, 'Members', dimensions)
+            metrics.identify(tx, PROJECT, {metric.digest: metric}, 1.0)
+            rule = dataclasses.replace(RULE, metric=metric)
+            alarms.put(tx, new_alarm(f'{each}-{len(dimensions)}', PROJECT, rule=rule, due_at=1e12))
+    found = leases.insert(tx, shards.lease_id(shards.of_project(PROJECT)), 'e1')
+    assert found is not None
+    return found
+
+
+def test_alarms_on_one_stack_count_it_once_a_minute_without_the_lock_of_their_shard():
+    looked = {}
+    for number in (5, 50):
+        with Cluster(engines=1, interleaved=False) as cluster:
+            stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+                f'r{each}': {'type': 'Sim::Thing'} for each in range(3)}})
+            done(cluster, stack_id, 'CREATE')
+            with cluster.database.writer() as tx:
+                lease = watching(tx, stack_id, number)
+            with noted(lambda statement: True) as statements:
+                assert own_metrics.record(cluster.database, lease, -1) == number
+            counts = [at for at, each in enumerate(statements) if 'GROUP BY resource.type' in each]
+            locks = [at for at, each in enumerate(statements) if 'UPDATE lease' in each or 'FROM lease' in each]
+            assert len(counts) == 1 and counts[0] < min(locks)
+            with noted(lambda statement: True) as again:
+                assert own_metrics.record(cluster.database, lease, -1) == 0
+            assert not any('GROUP BY resource.type' in each for each in again)
+            looked[number] = len(statements)
+    assert looked[50] <= looked[5] + 45         # one for each name of a resource: it may be a nested stack
 
 
 A, B, AB = (('a', '1'),), (('b', '2'),), (('a', '1'), ('b', '2'))

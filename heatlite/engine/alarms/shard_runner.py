@@ -85,7 +85,7 @@ class ShardRunner:
             defects.log(LOG, error, f'{what}, shard %d', self._shard)
 
     def _record(self) -> None:
-        self._database.retry(lambda tx: own_metrics.record(tx, self.lease, self._settings.max_metrics))
+        own_metrics.record(self._database, self.lease, self._settings.max_metrics)
 
     def _read(self) -> _State:
         """One statement."""
