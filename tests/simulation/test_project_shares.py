@@ -3,6 +3,8 @@
 import pytest
 
 from heatlite.common.context import RequestContext
+from heatlite.engine.reconcile import loading
+from heatlite.rpc import messages
 from tests.simulation import cloud
 from tests.simulation.cluster import Cluster, wait
 
@@ -48,3 +50,36 @@ def test_slow_calls_of_a_project_do_not_delay_others(cluster, template):
     cluster.delete(other)
     cluster.settle(other)
     assert cluster.universe.time - started < 30
+
+
+def test_stacks_of_one_project_that_are_loaded_do_not_delay_others(monkeypatch):
+    """Each of many stacks at rest gets a signal, as its guests may send one; another project updates its stack."""
+    load, loaded = loading.load, []
+
+    def slow(runtime, database, lease, *rest):
+        loaded.append(lease.stack_id)
+        runtime.sleep(1.0)
+        return load(runtime, database, lease, *rest)
+
+    def handle(context, message):
+        cluster.engines[0][1].endpoint.handle(context, message)
+
+    with Cluster(engines=1, interleaved=False) as cluster:
+        own = cluster.context
+        signalled = [cluster.create(f'a{number}', of_type('Sim::Thing', 1)) for number in range(30)]
+        for stack_id in signalled:
+            cluster.settle(stack_id)
+        other_context = RequestContext(project_id='other', roles=['member'], overwrite=False)
+        cluster.context = other_context
+        other = cluster.create('b', of_type('Sim::Thing', 1))
+        cluster.settle(other)
+        monkeypatch.setattr(loading, 'load', slow)
+        runtime = cluster.engines[0][0]
+        for stack_id in signalled:
+            runtime.spawn(handle, own, messages.SignalResource(stack_id, 'r0', {'word': 'y'}, wait=False))
+        assert cluster.universe.run(lambda: loaded, limit=60)
+        runtime.spawn(handle, other_context, messages.UpdateStack(stack_id=other, template=of_type('Sim::Thing', 2),
+                                                                  environment={}))
+        assert cluster.universe.run(lambda: other in loaded, limit=600)
+        assert loaded.index(other) <= 9
+        assert cluster.universe.run(lambda: set(loaded) >= set(signalled), limit=600)

@@ -1,4 +1,5 @@
-"""Loads the stacks that this engine has acquired; those that cannot be loaded are tried again."""
+"""Loads the stacks that this engine has acquired, of projects and trees in turn; those that cannot be loaded are tried
+again."""
 
 from __future__ import annotations
 
@@ -7,9 +8,10 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception, outages
+from heatlite.common import defects, exception, outages, turns
 from heatlite.common.context import Subject, bind
-from heatlite.db import leases, signals, stacks
+from heatlite.common.fair_queue import NO_OWNERS
+from heatlite.db import leases, signals, stack_trees, stacks
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import lease_manager, request_ids
 from heatlite.engine.durability.journal import LeaseLost, NotStored
@@ -54,6 +56,7 @@ class StackLoader:
         self._unloadable = Unloadable(core.runtime, core.database, driving.journal, driving.settings.action_timeout,
                                       given_up.fail)
         self._loaders = Pool(core.runtime, LOADERS)
+        self._of_unknown: list[Lease] = []              # of stacks whose project is to be read before they are loaded
 
     @property
     def loading(self) -> int:
@@ -76,17 +79,49 @@ class StackLoader:
         self._loading[lease.stack_id] = lease
         self._capacity.begin_loading(lease, row)
         if former:                                  # in a thread of its own: other stacks are loaded meanwhile
-            self._runtime.spawn(self._load_after, former, lease)
+            self._runtime.spawn(self._load_after, former, lease, row)
         else:
-            self._loaders.run(lambda: self._load_guarded(lease))
+            self._queue(lease, row)
 
-    def _load_after(self, former: Sequence[Runner], lease: Lease) -> None:
+    def _load_after(self, former: Sequence[Runner], lease: Lease, row: stacks.StoredStack | None) -> None:
         """Load a stack once the calls of its former runners have ended, or they would be made twice. Those that do not
         return in time are ended."""
         for runner in former:
             while not runner.calls_done.wait(max(self._settings.patience, LEAST_PATIENCE)):
                 runner.kill_calls()
-        self._loaders.run(lambda: self._load_guarded(lease))
+        self._queue(lease, row)
+
+    def _queue(self, lease: Lease, row: stacks.StoredStack | None) -> None:
+        """Have a stack loaded in the turn of its project and tree, which a request and a sweep know. Else they are read
+        first, for all stacks that wait for that in one statement."""
+        known = row or lease.place
+        if known is not None:
+            self._run(lease, (known.project_id, known.root_id))
+            return
+        self._of_unknown.append(lease)
+        if len(self._of_unknown) == 1:
+            self._runtime.spawn(self._queue_unknown)
+
+    def _queue_unknown(self) -> None:
+        found, self._of_unknown = self._of_unknown, []
+        rows: dict[str, stacks.Identity] = {}
+        try:
+            with self._database.reader() as tx:
+                rows = stack_trees.children(tx, {lease.stack_id for lease in found})
+        except exception.DatabaseUnavailable as error:      # to load them fails as well, and gives the leases back
+            LOG.debug('The projects of stacks that are to be loaded could not be read: %s', error)
+        except Exception as error:
+            defects.log(LOG, error, 'The projects of stacks that are to be loaded were not read')
+        for lease in found:
+            row = rows.get(lease.stack_id)
+            self._run(lease, NO_OWNERS if row is None else (row.project_id, row.root_id))
+
+    def _run(self, lease: Lease, owners: tuple[str, str]) -> None:
+        def load() -> None:
+            turns.begin(*owners)
+            self._load_guarded(lease)
+
+        self._loaders.run(load, *owners)
 
     def _load_guarded(self, lease: Lease) -> None:
         """Load a stack. It has one outcome: the stack is driven, or put off, or its lease is given back, unless that
