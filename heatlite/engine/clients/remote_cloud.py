@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from keystoneauth1.plugin import BaseAuthPlugin
     from keystoneauth1.session import Session
 
+PERMITS = 8                                 # requests by one login of a stack that may run at once
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
 # Those that need no person at a browser, for whom they would wait here, and nothing of this host, such as a ticket.
 LOGINS = frozenset({
@@ -42,7 +44,8 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     a `project`, the caller there, by a token that Keystone gives for the caller's own.
 
     `ca_cert`: text of the certificates to trust; None: those of this machine. A login, and what its Keystone names,
-    lead only to addresses that users may name (see `guarded`). Raises Error for a wrong `login`, and where there is no
+    lead only to addresses that users may name (see `guarded`). Their requests hold permits of their own: a slow server
+    of a user does not hold those for services of the operator. Raises Error for a wrong `login`, and where there is no
     token of the caller to exchange. If Keystone refuses the exchange, the first request raises.
     """
     if login is None:
@@ -52,9 +55,11 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
         found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)
         auth = _plugin(_read(login))
     if auth is not None or ca_cert or insecure:
-        found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure,
-                                              guarded.GuardedAdapter() if login is not None else
-                                              sessions.KeepAliveAdapter())
+        session = _session(auth or caller.keystone_session.auth, ca_cert, insecure,
+                           guarded.GuardedAdapter() if login is not None else sessions.KeepAliveAdapter())
+        if login is not None:
+            session.permits = threading.BoundedSemaphore(PERMITS)
+        found.__dict__['_session'] = session
     if auth is not None:
         found.project_id = project or found.keystone_session.get_project_id()
     return found
@@ -109,7 +114,8 @@ def _plugin(login: Login) -> BaseAuthPlugin:
     return made
 
 
-def _session(auth: BaseAuthPlugin | None, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> object:
+def _session(auth: BaseAuthPlugin | None, ca_cert: str | None, insecure: bool,
+             adapter: bounded.Adapter) -> sessions.Session:
     """With connections of its own: the shared ones trust other certificates, and go anywhere."""
     from oslo_config import cfg
     found = sessions.Session(auth=auth, session=sessions.transport(adapter), verify=not insecure, app_name='heatlite',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import threading
 from collections.abc import Callable, Mapping
 from http import cookiejar
 from typing import TYPE_CHECKING
@@ -53,7 +54,11 @@ def session(context: RequestContext) -> Session:
 
 class Session(keystone_session.Session):
     """Tells services which request they are asked for: the caller's own id of it, else ours. Clients live longer than
-    a request, so the context of the thread is asked at each call. Errors of logins are those of `logins`."""
+    a request, so the context of the thread is asked at each call. Errors of logins are those of `logins`.
+
+    `permits`: held by each request to a service; None: those that all sessions share (`os.http.limit`)."""
+
+    permits: threading.BoundedSemaphore | None = None
 
     get_auth_headers = logins.own_errors(keystone_session.Session.get_auth_headers)
     get_endpoint = logins.own_errors(keystone_session.Session.get_endpoint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.engine.clients import remote_cloud
+from heatlite.engine.clients.os import http
 from tests.plugins.openstack.cloud import Cloud
 
 
@@ -53,3 +55,19 @@ def test_certificates_are_those_given(cloud: Cloud):
 
 def test_none_are_checked_when_the_template_says_so(cloud: Cloud):
     assert remote_cloud.context(cloud.context, None, insecure=True).keystone_session.verify is False
+
+
+def test_requests_by_a_login_hold_permits_of_their_own(cloud: Cloud):
+    """Servers of users that answer slowly must not use up the permits for the services of the operator."""
+    cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
+    try:
+        there = remote_cloud.context(cloud.context, 'RegionOne', login=login(cloud))
+        with contextlib.ExitStack() as held:
+            for _ in range(cfg.CONF.clients.max_requests):
+                held.enter_context(http.limit('orchestration'))
+            adapter = http.ServiceAdapter(there.keystone_session, service_type='orchestration',
+                                          endpoint_override=f'{cloud.url}/v3')
+            assert adapter.get('', authenticated=False).status_code == 200
+        assert there.keystone_session.permits is not cloud.context.keystone_session.permits is None
+    finally:
+        cfg.CONF.clear_override('template_fetch_allow')

@@ -36,7 +36,7 @@ _limits: dict[str, threading.BoundedSemaphore] = {}
 
 
 def limit(service: str) -> threading.BoundedSemaphore:
-    """Let [clients] max_requests requests to a service run at once in this process."""
+    """Let [clients] max_requests requests to a service run at once in this process, without those by users' logins."""
     if service not in _limits:
         _limits[service] = threading.BoundedSemaphore(cfg.CONF.clients.max_requests)
     return _limits[service]
@@ -68,7 +68,7 @@ class ServiceAdapter(adapter.Adapter):
         repeatable = _is_repeatable(url, method, kwargs)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
-        kwargs.setdefault('rate_semaphore', limit(str(self.service_type)))
+        kwargs.setdefault('rate_semaphore', getattr(self.session, 'permits', None) or limit(str(self.service_type)))
         may_repeat = kwargs.pop('connect_retries', RETRIES) != 0
         timeouts = itertools.count(1)
 
