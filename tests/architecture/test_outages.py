@@ -72,6 +72,7 @@ IMPATIENT = {
     'stack_reader.outputs': REQUEST,
     'given_up_stacks.fail': LOADS,
     'given_up_stacks.give_up': LOADS,
+    'stack_loader._queue_unknown': 'to load the stacks fails as well, and gives their leases back',
     'stack_loader._release': 'the lease runs out',
     'unloadable._is_ended': LOADS,
 }
