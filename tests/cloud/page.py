@@ -19,11 +19,11 @@ HEAD = '''Resource types
 ==============
 Written by ``python -m tests.cloud.page``; a test compares it with the tables it is made from.
 
-*made by*: a description under ``heatlite/engine/resources/rest``, a class, a template; a placeholder accepts
-everything and does nothing, because its service is gone. *schema*: properties, attributes and status are those of its
-entry in the `catalogue <catalogue.rst>`_ (``tests/plugins/rest/test_parity.py``). *lived in*: where all of its lives
-in ``tests/cloud/lives.yaml`` went well, from creation to "deleted by somebody else"; what went well in a real cloud did
-so in the simulator, too.
+*made by*: a description under ``heatlite/engine/resources/rest``, a class, a template; a placeholder accepts everything
+and does nothing, because its service is gone. *schema*: properties, attributes and status are those of its entry in the
+`catalogue <catalogue.rst>`_ (``tests/plugins/rest/test_parity.py``). *tested in*: where all its life cycles of
+``tests/cloud/lives.yaml`` went well, from the creation to a deletion outside of the stack; what went well in a real
+cloud did so in the simulator, too.
 
 '''
 
@@ -48,11 +48,12 @@ def lived_in(name: str) -> str:
 def text() -> str:
     rows = [(name, made_by(name), 'by its template' if made_by(name) == TEMPLATE else 'catalogue', lived_in(name))
             for name in packed.names()]
-    summary = [('made by', Counter(row[1] for row in rows)), ('lived in', Counter(row[3] or 'neither' for row in rows))]
+    summary = [('made by', Counter(row[1] for row in rows)),
+               ('tested in', Counter(row[3] or 'neither' for row in rows))]
     said = [f'{len(rows)} types.'] + [
         f'{what.capitalize()}: ' + ', '.join(f'{kind} {number}' for kind, number in count.most_common()) + '.'
         for what, count in summary]
-    return HEAD + '\n'.join(said) + '\n\n' + table([('type', 'made by', 'schema', 'lived in'), *rows])
+    return HEAD + '\n'.join(said) + '\n\n' + table([('type', 'made by', 'schema', 'tested in'), *rows])
 
 
 def table(rows: list[tuple[str, ...]]) -> str:
