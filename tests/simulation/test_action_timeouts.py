@@ -1,5 +1,7 @@
 """Resource types see the timeout with which their engine is configured."""
 
+import json
+
 import pytest
 
 from heatlite.common import exception
@@ -30,13 +32,40 @@ def test_an_action_uses_the_option_of_its_engine():
         done(cluster, stack_id, 'UPDATE')
 
 
+def delayed(seconds):
+    return {'heat_template_version': '2018-08-31', 'resources': {
+        'it': {'type': 'OS::Heat::Delay', 'properties': {'min_wait': seconds}}}}
+
+
+def nesting(document):
+    return {'template': {'heat_template_version': '2018-08-31', 'resources': {'inner': {'type': 'inner.yaml'}}},
+            'files': {'inner.yaml': json.dumps(document)}}
+
+
 def test_the_check_of_a_request_uses_the_option_of_its_engine():
-    """The timeout of the user is not known there."""
-    delayed = {'heat_template_version': '2018-08-31', 'resources': {
-        'it': {'type': 'OS::Heat::Delay', 'properties': {'min_wait': 30}}}}
     with (Cluster(1, engines=1, stack_action_timeout=25) as cluster,
           pytest.raises(exception.StackValidationFailed, match='exceeds stack timeout 25s')):
-        cluster.create('s', delayed)
+        cluster.create('s', delayed(30))
+
+
+def test_or_the_timeout_of_the_request_or_of_the_stack():
+    with Cluster(1, engines=1, stack_action_timeout=25) as cluster:
+        stack_id = cluster.create('s', delayed(30), timeout_mins=1)
+        done(cluster, stack_id, 'CREATE')
+        cluster.update(stack_id, delayed(50))
+        done(cluster, stack_id, 'UPDATE')
+        with pytest.raises(exception.StackValidationFailed, match='exceeds stack timeout 60s'):
+            cluster.update(stack_id, delayed(70))
+        cluster.update(stack_id, delayed(70), timeout_mins=2)
+        done(cluster, stack_id, 'UPDATE')
+
+
+def test_a_nested_stack_has_the_timeout_of_its_parent():
+    with Cluster(1, engines=1, stack_action_timeout=25) as cluster:
+        stack_id = cluster.create('s', timeout_mins=1, **nesting(delayed(30)))
+        done(cluster, stack_id, 'CREATE')
+        cluster.update(stack_id, **nesting(delayed(50)))
+        done(cluster, stack_id, 'UPDATE')
 
 
 def test_a_preview_uses_the_option_of_its_engine():

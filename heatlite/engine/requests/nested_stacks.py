@@ -52,7 +52,8 @@ class NestedStacks:
         above = parent.row
         stack_id = self._new_id(resource_uuid)
         definition = define(StackIdentity(name, stack_id, above.project_id))
-        validation.check_child(definition, self._registry, parent.context)
+        timeout_mins = above.timeout_mins if timeout_mins is None else timeout_mins
+        validation.check_child(definition, self._registry, parent.context, timeout_mins=timeout_mins)
         now = self._runtime.now()
         action = Action.CREATE if adopt is None else Action.ADOPT
         row = stacks.StoredStack(
@@ -61,7 +62,7 @@ class NestedStacks:
             status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
             template_id=self._runtime.uuid(), previous_template_id=None, generation=1,
             next_resource=len(definition.resources) + 1,
-            timeout_mins=above.timeout_mins if timeout_mins is None else timeout_mins, disable_rollback=True,
+            timeout_mins=timeout_mins, disable_rollback=True,
             converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
             parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
             request=request_ids.stored(request_ids.asking(parent.context), {
@@ -93,7 +94,8 @@ class NestedStacks:
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         if found is not None:
             found.check_members(definition.resources)
-        self._compare(row, definition, parent)
+        timeout_mins = parent.row.timeout_mins if timeout_mins is None else timeout_mins
+        self._compare(row, definition, parent, timeout_mins)
         now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
@@ -116,7 +118,7 @@ class NestedStacks:
                     {**request_keys.lasting(current, Action.UPDATE, definition.resources),
                      **(without_inputs(request) if is_signalled else imports.following(request, parent.row))},
                     plan_references.below(parent, str(row.parent_resource))),
-                timeout_mins=parent.row.timeout_mins if timeout_mins is None else timeout_mins)
+                timeout_mins=timeout_mins)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             self._acceptance.limit_remains(tx, current)
             return owner, accepted
@@ -126,7 +128,8 @@ class NestedStacks:
             self._checked_definitions.note(accepted.template_id)
         return accepted
 
-    def _compare(self, row: stacks.StoredStack, definition: StackDefinition, parent: LeasedStack) -> None:
+    def _compare(self, row: stacks.StoredStack, definition: StackDefinition, parent: LeasedStack,
+                 timeout_mins: int | None) -> None:
         """Check a new definition of a nested stack, have it hide what the present one hides, and note what the two
         share. Raises what the definition is refused with."""
         same: frozenset[str] = frozenset()
@@ -141,7 +144,7 @@ class NestedStacks:
         if _is_large(definition):
             same = self._checked_definitions.same(definition, row.template_id, before)
             definition.as_applied = self._unchanged.as_applied(row, before, definition)
-        validation.check_child(definition, self._registry, parent.context, same)
+        validation.check_child(definition, self._registry, parent.context, same, timeout_mins)
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack:

@@ -292,7 +292,7 @@ class Preview:
             mask |= masking.of_documents(before.document, before.environment)
             if definition.parameters.immutables:
                 validation.check_immutable(self._stored(stored)[0], definition, is_nested=True)
-        validation.check_child(definition, self._registry, self._context)
+        validation.check_child(definition, self._registry, self._context, timeout_mins=above.timeout_mins)
         return definition, mask
 
     def _wanted_row(self, above: StoredStack, resource: StackResource, stored: StoredStack | None) -> StoredStack:

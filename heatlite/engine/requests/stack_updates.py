@@ -19,7 +19,7 @@ from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identified
 from heatlite.engine.requests.stored_stacks import check_generation, check_tag, check_updatable, visible
-from heatlite.engine.requests.update_request import UpdateRequest
+from heatlite.engine.requests.update_request import UpdateRequest, timeout_mins
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import SINKS
 from heatlite.planning import text
@@ -65,7 +65,7 @@ class StackUpdates:
         """Accept an update that an engine carries out. `template`: the present template."""
         context, row, definition = request.context, request.row, request.definition
         template = sources.sharing(template, definition.template)
-        before = self._checked(context, row, template, definition)
+        before = self._checked(context, row, template, definition, request.message)
         # The check has made the environment hide what was hidden before.
         applied = replace(request.content, environment=definition.environment.document())
         definition.as_applied = self._unchanged.as_applied(row, before, definition)
@@ -148,7 +148,7 @@ class StackUpdates:
         """Raise what the definition of an update would be refused with."""
         with self._database.reader() as tx:
             row, template = self._stored_stacks.with_template(tx, message.stack_id, context)
-        self._checked(context, row, template, self.redefine(row, template, message))
+        self._checked(context, row, template, self.redefine(row, template, message), message)
 
     def preview(self, context: RequestContext,
                 message: messages.PreviewUpdateStack) -> dict[str, list[dict[str, object]]]:
@@ -163,7 +163,7 @@ class StackUpdates:
             row, template = self._stored_stacks.with_template(tx, message.stack_id, context)
         definition = self.redefine(row, template, message)
         template = sources.sharing(template, definition.template)
-        before = self._checked(context, row, template, definition)
+        before = self._checked(context, row, template, definition, message)
         return row, self._previews.of_update(context, row, definition, before, bool(message.converge),
                                              with_causes=True)
 
@@ -183,13 +183,14 @@ class StackUpdates:
     # --- parts ------------------------------------------------------------------------------------------
 
     def _checked(self, context: RequestContext, row: stacks.StoredStack, template: templates.StoredTemplate,
-                 definition: StackDefinition) -> StackDefinition:
+                 definition: StackDefinition, message: messages.UpdateStack) -> StackDefinition:
         """Check a new definition of a stack, and return the present one."""
         self._quotas.check_size(definition)
         before = self._stored_stacks.definition(row, template)
         validation.check_immutable(before, definition)
         definition.hide_too(before.mask)
         validation.check_request(definition, self._registry, context, updating=True,
+                                 timeout_mins=timeout_mins(message, row),
                                  same=self._checked_definitions.same(definition, row.template_id, before))
         self._quotas.check_sizes(definition, context)
         return before

@@ -77,7 +77,7 @@ class Stacks:
         check_name(message.stack_name)
         definition = self.define(message, StackIdentity(message.stack_name, None, context.project_id or ''))
         self._quotas.check_size(definition)
-        validation.check_request(definition, self._registry, context)
+        validation.check_request(definition, self._registry, context, timeout_mins=message.timeout_mins)
         return preview_create.shown(*validation.checker(definition, self._registry, context), message, context.username,
                                     isotime(self._runtime.now()), self._quotas.quotas.resources_per_stack)
 
@@ -101,7 +101,7 @@ class Stacks:
         self._quotas.check_stacks(context, definition.identity.project_id)
         check_name(message.stack_name)
         self._quotas.check_size(definition)
-        validation.check_request(definition, self._registry, context)
+        validation.check_request(definition, self._registry, context, timeout_mins=message.timeout_mins)
         self._quotas.check_sizes(definition, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
         return self.new_row(context, message, definition, stack_id, action, now), definition

@@ -21,6 +21,11 @@ from heatlite.planning.states import Action
 from heatlite.rpc import messages
 
 
+def timeout_mins(message: messages.UpdateStack, current: stacks.StoredStack) -> int | None:
+    """Return the time-out that a stack has after an update: in minutes; None: the default."""
+    return current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None
+
+
 @dataclass(frozen=True)
 class UpdateRequest:
     """One update. `row`: of the stack, as it was read for the request; `owner`: for whom it acts then;
@@ -56,7 +61,7 @@ class UpdateRequest:
             **owned,
             'description': str(self.definition.description), 'parameters': self.definition.parameters.shown(),
             'request': request_ids.stored(self.context, lasting, plan.reference if plan is not None else None),
-            'timeout_mins': current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
+            'timeout_mins': timeout_mins(message, current),
             'disable_rollback': (current.disable_rollback if message.disable_rollback is None
                                  else message.disable_rollback),
             'converge': bool(message.converge),

@@ -21,29 +21,30 @@ STEPS_PER_RESOURCE = 1              # of `turns`, for the type of one resource
 
 
 def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
-                same: frozenset[str] = frozenset()) -> None:
+                same: frozenset[str] = frozenset(), timeout_mins: int | None = None) -> None:
     """As `check_request`, for a nested stack that is about to be created or updated.
 
     Stacks inside it are checked before they are created. It may be one that no request could see: its template, or the
     types in it, depend on attributes, or come from a server.
     """
-    _check(definition, registry, context, same, look_inside=False)
+    _check(definition, registry, context, same, look_inside=False, timeout_mins=timeout_mins)
 
 
 def check_request(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, *,
-                  updating: bool = False, same: frozenset[str] = frozenset()) -> None:
+                  updating: bool = False, same: frozenset[str] = frozenset(), timeout_mins: int | None = None) -> None:
     """Raise the first error as Heat would, with all other diagnostics after its first line. Raises Forbidden if the
     caller may not use a type, also in nested stacks.
 
-    `same`: resources that were found right in another definition, and that this one shares with it."""
+    `same`: resources that were found right in another definition, and that this one shares with it; `timeout_mins`: the
+    time-out that the stack will have."""
     _check_types_first(definition, registry, context)
-    _check(definition, registry, context, same, updating=updating)
+    _check(definition, registry, context, same, updating=updating, timeout_mins=timeout_mins)
 
 
 def _check(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, same: frozenset[str], *,
-           look_inside: bool = True, updating: bool = False) -> None:
+           look_inside: bool = True, updating: bool = False, timeout_mins: int | None = None) -> None:
     with without_hidden_values(definition):
-        catalog = _catalog(definition, registry, context)
+        catalog = _catalog(definition, registry, context, timeout_mins)
         definition.plain = _right(definition, registry, context, same)
         diagnostics = lint.check(definition, catalog, look_inside=look_inside, updating=updating,
                                  right=definition.plain)
@@ -196,6 +197,7 @@ def described(definition: StackDefinition, registry: TypeRegistry, context: Requ
                                       ignored=frozenset(message.ignore_errors), take=tree_size.counter(quota))
 
 
-def _catalog(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> Catalog:
-    draft = DraftStack(definition, context, registry)
+def _catalog(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
+             timeout_mins: int | None = None) -> Catalog:
+    draft = DraftStack(definition, context, registry, timeout_mins=timeout_mins)
     return Catalog(registry, context, draft.make)

@@ -14,6 +14,7 @@ from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.parameters import Parameters
 from heatlite.language.unknown import UNKNOWN, is_known
+from heatlite.planning.timeouts import action_seconds
 
 S = TypeVar('S')
 T = TypeVar('T')
@@ -26,7 +27,8 @@ class DraftStack:
     action, status = 'CREATE', 'IN_PROGRESS'
 
     def __init__(self, definition: StackDefinition, context: RequestContext, registry: TypeRegistry, *,
-                 strict: bool = True) -> None:
+                 strict: bool = True, timeout_mins: int | None = None) -> None:
+        """`timeout_mins`: that the stack will have; None: the default."""
         self.definition = self.defn = definition
         self.strict_validate = strict               # nested stacks are validated without values until their creation
         self._nested: dict[int, DraftStack] = {}
@@ -36,6 +38,7 @@ class DraftStack:
         self.t = StackTemplate(definition)
         self.env = definition.environment
         self._registry = registry
+        self._timeout_mins = timeout_mins
 
     @property
     def parameters(self) -> Parameters:
@@ -49,8 +52,8 @@ class DraftStack:
         """Do nothing: no member is built here. Previews count the resources they show (requests.preview_create)."""
 
     def timeout_secs(self) -> int:
-        """Return the default timeout: the user's is stored with the stack, and a draft is not stored."""
-        return self._registry.action_timeout
+        """Return the seconds that an action may take."""
+        return action_seconds(self._timeout_mins, self._registry.action_timeout)
 
     def make(self, resource_class: type[Resource], definition: DefinedResource) -> Resource:
         """Make an object of the type for queries only. Values that are unknown, or depend on other resources, are
@@ -68,7 +71,8 @@ class DraftStack:
 
     def _of(self, definition: StackDefinition) -> DraftStack:
         if id(definition) not in self._nested:
-            self._nested[id(definition)] = DraftStack(definition, self.context, self._registry, strict=False)
+            self._nested[id(definition)] = DraftStack(definition, self.context, self._registry, strict=False,
+                                                      timeout_mins=self._timeout_mins)
         return self._nested[id(definition)]
 
     def __getitem__(self, name: str) -> Resource:
