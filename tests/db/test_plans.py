@@ -71,7 +71,7 @@ CASES = [
     (lambda tx: events.page(tx, ['s7'], Wanted(limit=20, marker='v7-3')), 'ix_event_stack_id_id'),
     (lambda tx: events.show(tx, 's7', 'v7-3'), 'ix_event_stack_id_id'),
     (lambda tx: leases.claim(tx, 's7', 'e1'), 'lease'),
-    (lambda tx: leases._take(tx, 'engine_id IS NULL', (), 5), 'ix_lease_wanted_engine_id'),
+    (lambda tx: leases._take(tx, 'engine_id IS NULL', (), 5, ('', ())), 'ix_lease_wanted_engine_id'),
     (lambda tx: leases.hand_over(tx, 'e9'), 'ix_lease_engine_id'),
     (lambda tx: software_configs.page(tx, 'p1', 20), 'ix_software_config_project_id_created_at_id'),
     (lambda tx: software_deployments.configs_of_server(tx, 'p1', 'v7'), 'ix_software_deployment_server_id'),
