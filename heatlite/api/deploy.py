@@ -21,6 +21,7 @@ from heatlite.api.middleware.known_callers import KnownCallers
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.preflight import Preflight
+from heatlite.api.middleware.project_shares import ProjectShares
 from heatlite.api.middleware.rates import RateLimits
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
@@ -84,6 +85,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
         partial(ContextMiddleware, policy=policy, auth_url=identity_url(conf),
                 trust_user_header=flavour is not KEYSTONE,
                 trust_url_header=flavour == STANDALONE and conf.auth_password.multi_cloud),
+        partial(ProjectShares, most=most_of_project(conf.heat_api)),
         *rates(conf, lambda environ: environ['REQUEST_METHOD'] in audit_calls.ACTIONS),
     ]
 
@@ -237,6 +239,12 @@ def auditing(conf: cfg.ConfigOpts, is_signed: bool = False) -> list[Layer]:
     """Return the layer of the audit trail; only if the operator has asked for one."""
     trail = audit.of(conf, 'api')
     return [] if trail is None else [partial(Audit, trail=trail, is_signed=is_signed)]
+
+
+def most_of_project(options: cfg.ConfigOpts.GroupAttr) -> int:
+    """Return how many requests of one project may be under way in a process: a quarter of its connections.
+    `options`: of the API."""
+    return max(int(options.max_connections) // 4, 1)
 
 
 def rates(conf: cfg.ConfigOpts, is_change: Callable[[WSGIEnvironment], bool]) -> list[Layer]:

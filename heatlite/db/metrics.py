@@ -217,25 +217,28 @@ def is_empty(tx: sa.Connection) -> bool:
 # --- upkeep ------------------------------------------------------------------------------------------------
 
 def fold(tx: sa.Connection, length: int, before: float, limit: int) -> int:
-    """Move at most `limit` rows into periods of the next length, if they begin before that time; rows of the
-    last length are removed. Returns how many.
+    """Move at most `limit` rows into periods of the next length, the oldest first, if they begin before that time; rows
+    of the last length are removed. Returns how many.
 
     Call it, each time in a new transaction, until it returns 0. Index: (length, start).
     """
     table = metric_period.c
-    first = tx.execute(sa.select(sa.func.min(table.start)).where(
-        table.length == length, table.start < int(before))).scalar()
-    if first is None:
+    old = (table.length == length, table.start < int(before))
+    found = tx.execute(sa.select(*(table[name] for name in ROW)).where(*old).order_by(
+        table.start, table.metric_id, table.unit).limit(limit).with_for_update()).all()
+    if not found:
         return 0
-    same = (table.length == length, table.start == first)
-    found = tx.execute(sa.select(*(table[name] for name in ROW)).where(*same).order_by(table.metric_id, table.unit)
-                       .limit(limit).with_for_update()).all()
     last = found[-1]
     if length != LENGTHS[-1]:
         longer = LENGTHS[LENGTHS.index(length) + 1]
-        add(tx, {(row.metric_id, longer, first - first % longer, row.unit): Statistics(*row[4:]) for row in found})
-    gone = tx.execute(metric_period.delete().where(*same, table.metric_id <= last.metric_id, sa.or_(
-        table.metric_id < last.metric_id, table.unit <= last.unit)))
+        sums: dict[tuple[int, int, int, str], Statistics] = {}
+        for row in found:
+            key, own = (row.metric_id, longer, row.start - row.start % longer, row.unit), Statistics(*row[4:])
+            sums[key] = sums[key].plus(own) if key in sums else own
+        add(tx, sums)
+    gone = tx.execute(metric_period.delete().where(table.length == length, table.start <= last.start, sa.or_(
+        table.start < last.start, table.metric_id < last.metric_id,
+        sa.and_(table.metric_id == last.metric_id, table.unit <= last.unit))))
     if gone.rowcount != len(found):
         raise Contention(reason=_('data of this period have just arrived'))
     return len(found)

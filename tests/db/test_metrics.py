@@ -161,6 +161,18 @@ def test_old_data_move_into_longer_periods(db, limit):
         assert lengths(tx) == []
 
 
+def test_rows_of_many_periods_move_at_once(db):
+    """Else a metric with a datapoint in each of many old periods would take a transaction for each."""
+    with db.writer() as tx:
+        metrics.store(tx, 'p1', [point(1.0, at=MINUTE + 60 * number) for number in range(40)], NOW)
+        before = [each[2].samples for each in read(tx, period=3600, begin=0)]
+        assert metrics.fold(tx, 60, MINUTE + 7200, 30) == 30
+        assert metrics.fold(tx, 60, MINUTE + 7200, 30) == 10
+        assert metrics.fold(tx, 60, MINUTE + 7200, 30) == 0
+        assert [each[2].samples for each in read(tx, period=3600, begin=0)] == before
+        assert {length for length, _start in lengths(tx)} == {300}
+
+
 def test_only_old_data_move(db):
     with db.writer() as tx:
         metrics.store(tx, 'p1', [point(1.0, at=MINUTE), point(1.0, at=MINUTE + 60)], NOW)

@@ -18,6 +18,7 @@ from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.answer_headers import AnswerHeaders
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
+from heatlite.api.middleware.project_shares import ProjectShares
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -57,6 +58,7 @@ def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
         version,
         *(_authentication(conf) if identity is None else [identity]),
         partial(ContextMiddleware, policy=services.policy, auth_url=deploy.identity_url(conf)),
+        partial(ProjectShares, most=deploy.most_of_project(conf.heat_api_cfn)),
         *deploy.rates(conf, is_change),
     ]
     made = actions
