@@ -1,7 +1,7 @@
 """The names under which resource types keep values with a resource, in the table `resource_data`.
 
-Read from the source: what is given to `data_set` and read from `data()`, as a text, a constant of the module or of the
-class; and the `keep` of described types. Names that are computed are not seen.
+Read from the source: what is given to `data_set` and to `stored_json`, and read from `data()`, as a text, a constant of
+the module or of the class; and the `keep` of described types. Names that are computed are not seen.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def _key(node: ast.AST) -> ast.expr | None:
     """The expression that names a value of a resource: in self.data_set(KEY, ...), self.data()[KEY] and the like."""
     match node:
         case ast.Call(func=ast.Attribute(attr=name), args=[key, *_more]) if name in SETTING:
+            return key
+        case ast.Call(func=ast.Attribute(value=ast.Name(id='stored_json')), args=[_resource, key, *_more]):
             return key
         case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Attribute(attr='data')), attr='get'),
                       args=[key, *_more]):

@@ -58,7 +58,7 @@ def test_every_column_of_texts_has_a_sample_or_a_reason():
     ("self.data_set('a', 1)", ['a']), ("KEY = 'b'\nself.data_set(KEY, 1)", ['b']),
     ("class T:\n    X, Y = 'c', 'd'\n    def f(self):\n        return self.data().get(self.Y)", ['d']),
     ("self.data()['e']", ['e']), ("'f' in self.data()", ['f']), ("data['g'] = self.data", []),
-    ("self.data_set(computed(), 1)", [])])
+    ("KEY = 'h'\nstored_json.write(resource, KEY, {})", ['h']), ("self.data_set(computed(), 1)", [])])
 def test_keys_of_values_are_found(tmp_path, source, found):
     (tmp_path / 'module.py').write_text(source)
     assert data_keys.found(tmp_path) == found
