@@ -93,7 +93,7 @@ def test_heatlite_all_with_the_key_of_another_database(tmp_path):
     database_of(tmp_path / 'state', OTHER)
     code, lines = run('heatlite.cmd.all_in_one', '--state-dir', tmp_path / 'state', '--port', '0')
     assert code == os.EX_CONFIG
-    assert 'auth_encryption_key is not the key of this database' in lines[-1]
+    assert 'encryption-key is not the key of this database' in lines[-1]
 
 
 def modes(folder):
