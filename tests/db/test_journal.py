@@ -135,10 +135,12 @@ def test_a_full_disk_is_waited_for(db):
     with db.writer() as tx:
         engine(tx, 'e1')
         leased(tx, stack('s1'))
+        free = tx.exec_driver_sql(
+            'SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size').scalar()
     given_up, full = [], Full(db, 4 * Journal.TRIES)
     journal = Journal(Hasty(), full, largest=100, refused=lambda stack_id, error: given_up.append(stack_id))
     journal.write(change('s1', row=state(1, action=Action.CREATE, status=Status.COMPLETE),
-                         columns={'metadata': {'large': 'z' * 200_000}}))
+                         columns={'metadata': {'large': 'z' * (free + 200_000)}}))
     assert not given_up and full.times < 0
     with db.reader() as tx:
         assert len(resources.light(tx, 's1')) == 1

@@ -55,7 +55,6 @@ class Heat:
         self.configuration.write_text(f'[DEFAULT]\nauth_encryption_key = {KEY}\n[database]\nconnection = '
                                       + url.replace('%', '%%') + '\n')
         with self.engine.begin() as tx:
-            tx.execute(schema.alembic_version.insert().values(version_num=schema.VERSION))
             for name, rows in json.loads(ROWS.read_text().replace(PROJECT, 'admin')).items():
                 for row in rows:
                     tx.execute(schema.metadata.tables[name].insert().values(read(row)))
