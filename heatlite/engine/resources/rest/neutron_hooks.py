@@ -54,47 +54,14 @@ def subnet_gateway(resource: DescribedResource, body: dict[str, object], given: 
     if action == 'update':
         if 'segment' in given and resource.properties['segment'] is not None:
             raise refuse(_('The segment of a subnet can be set only once.'))
-        body.update(_reset_addresses(resource, body, given))
+        body.update(_reset_addresses(given))
     return body
 
 
-def _reset_addresses(resource: DescribedResource, body: Mapping[str, object],
-                     given: Mapping[str, object]) -> dict[str, object]:
-    """Return what Neutron gives a new subnet in place of a gateway and of pools that were removed: null would be no
-    gateway, and no pools are no addresses. Pools that Neutron chose are chosen again around another gateway."""
-    def is_removed(name: str) -> bool:
-        return name in given and given[name] is None
-
-    if not is_removed('gateway_ip') and not is_removed('allocation_pools'):
-        return {}
-    subnet = resource.shown()
-    network = ipaddress.ip_network(subnet['cidr'])
-    gateway = body.get('gateway_ip', subnet.get('gateway_ip'))
-    found: dict[str, object] = {}
-    if is_removed('gateway_ip'):
-        gateway = found['gateway_ip'] = str(network[1] if network.version == 4 and network.num_addresses > 1
-                                            else network[0])
-    if not given.get('allocation_pools', resource.properties['allocation_pools']):
-        found['allocation_pools'] = _whole_pools(network, gateway)
-    return found
-
-
-def _whole_pools(network: ipaddress.IPv4Network | ipaddress.IPv6Network, gateway: object) -> list[dict[str, str]]:
-    """Return pools of all addresses but those of the network, its broadcast and its gateway.
-
-    Source: neutron/ipam/utils.py, `generate_pools`.
-    """
-    first, last = 0, network.num_addresses - 1
-    if network.version == 4 and network.prefixlen <= 30:
-        first, last = 1, last - 1
-    elif network.version == 6 and last:
-        first = 1
-    ranges = [(first, last)]
-    if gateway:
-        place = int(ipaddress.ip_address(str(gateway))) - int(network.network_address)
-        if first <= place <= last:
-            ranges = [(first, place - 1), (place + 1, last)]
-    return [{'start': str(network[low]), 'end': str(network[high])} for low, high in ranges if low <= high]
+def _reset_addresses(given: Mapping[str, object]) -> dict[str, object]:
+    """Return what a gateway and pools that were removed become: no gateway, and no addresses, as in Heat."""
+    none: dict[str, object] = {'gateway_ip': None, 'allocation_pools': []}
+    return {name: value for name, value in none.items() if name in given and given[name] is None}
 
 
 @hook
