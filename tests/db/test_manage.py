@@ -118,8 +118,8 @@ def test_reset(run, db, monkeypatch):
     with db.writer() as tx:
         engine(tx)
         leased(tx, stack('s1'))
-    code, asked, error = run('reset_stack_status', 'nobody')
-    assert (code, asked) == (1, '') and 'nobody' in error
+    code, asked, error = run('reset_stack_status', 'missing')
+    assert (code, asked) == (1, '') and 'missing' in error
     monkeypatch.setattr('sys.stdin', io.StringIO('n\n'))
     code, _, error = run('reset_stack_status', 's1')
     assert (code, error) == (1, 'heatlite-manage: Nothing was changed.')
@@ -127,9 +127,9 @@ def test_reset(run, db, monkeypatch):
     assert run('reset_stack_status', 's1')[0] == 0
     with db.reader() as tx:
         assert stacks.get(tx, 's1').status == 'FAILED'
-    code, _, error = run('reset_stack_status', '--yes', 'nobody')
+    code, _, error = run('reset_stack_status', '--yes', 'missing')
     assert code == 1
-    assert 'nobody' in error
+    assert 'missing' in error
 
 
 def test_data(run, db):

@@ -34,13 +34,14 @@ Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
            failed: Callable[[Exception], webob.Response],
            identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
-           version: Layer = VersionNegotiation,
+           version: Layer = VersionNegotiation, group: str = 'heat_api_cfn',
            is_change: Callable[[WSGIEnvironment], bool] = lambda environ: False) -> Application:
     """Return the WSGI application of an API: its actions within all layers.
 
     `answer`, `failed`: render errors of the layers, and of the layer that does so. `identity`: a layer that sets
     verified identity headers, instead of signature and token. `fields`: most fields of a form. `version`: the layer
-    that reads the version in the path. `is_change(environ)`: whether a request counts for [rate_limits] changes.
+    that reads the version in the path. `group`: with the options of the API's connections. `is_change(environ)`:
+    whether a request counts for [rate_limits] changes.
     """
     conf = services.conf
     deploy.check_lists(conf)
@@ -58,7 +59,7 @@ def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
         version,
         *(_authentication(conf) if identity is None else [identity]),
         partial(ContextMiddleware, policy=services.policy, auth_url=deploy.identity_url(conf)),
-        partial(ProjectShares, most=deploy.most_of_project(conf.heat_api_cfn)),
+        partial(ProjectShares, most=deploy.most_of_project(conf[group])),
         *deploy.rates(conf, is_change),
     ]
     made = actions

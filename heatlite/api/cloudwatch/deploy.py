@@ -29,4 +29,4 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
     """
     services = cells.joined(wsgi.HandlerServices(conf, database, engine, Policy(conf)), others)
     return layers.around(application.CloudWatchActions(services), services, answers.error, answers.failure, identity,
-                         fields=limits.METRIC_FORM_FIELDS, version=OptionalVersion)
+                         group='heat_api_cloudwatch', fields=limits.METRIC_FORM_FIELDS, version=OptionalVersion)
