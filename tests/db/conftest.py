@@ -8,7 +8,7 @@ nodes in turn, so each reads what another node has written.
 import itertools
 import os
 import uuid
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 import sqlalchemy as sa
@@ -77,57 +77,50 @@ def kind(request):
 
 
 @pytest.fixture(scope='session')
-def make_database(kind, tmp_path_factory):
-    """A function that makes another empty database of this kind; all are dropped at the end."""
+def databases(kind, tmp_path_factory):
+    """`with databases() as make`: `make(**options)` makes an empty database of this kind, which is closed at the end.
+
+    Those of servers are dropped then: a session that kept the connections of each test would take all of a server.
+    """
     if kind == 'sqlite':
         folder = tmp_path_factory.mktemp('sqlite')
-        made = []
-
-        def make(**options):
-            made.append(Database(f'sqlite:///{folder}/{uuid.uuid4().hex}.sqlite', **options))
-            return made[-1]
-
-        yield make
-        for database in made:
-            database.close()
-        return
+        return lambda: _made(lambda _name: None, lambda name: f'sqlite:///{folder}/{name}.sqlite', lambda _name: None)
     if kind == 'galera':
         if len(nodes()) < 2:
             pytest.skip(NO_GALERA)
-        made = []
-
-        def make(**options):
-            name = f'heatlite_test_{uuid.uuid4().hex[:12]}'
-            administer(nodes()[0], f'CREATE DATABASE {name}')
-            made.append((name, Nodes(name, **options)))
-            return made[-1][1]
-
-        yield make
-        for name, database in made:
-            database.close()
-            administer(nodes()[0], f'DROP DATABASE {name}')
-        return
+        server = nodes()[0]
+        return lambda: _made(lambda name: administer(server, f'CREATE DATABASE {name}'), None,
+                             lambda name: administer(server, f'DROP DATABASE {name}'))
     variable = SERVERS[kind]
     if variable not in os.environ:
         pytest.skip(f'{variable} is not set: eval "$(tools/services up)"')
-    url = sa.make_url(os.environ[variable])
-    server = sa.create_engine(url, isolation_level='AUTOCOMMIT')
-    made, names = [], []
+    server = sa.make_url(os.environ[variable])
+    force = ' WITH (FORCE)' if kind == 'postgresql' else ''
+    return lambda: _made(lambda name: administer(server, f'CREATE DATABASE {name}'),
+                         lambda name: server.set(database=name).render_as_string(hide_password=False),
+                         lambda name: administer(server, f'DROP DATABASE {name}{force}'))
 
-    def make(**options):
-        names.append(f'heatlite_test_{uuid.uuid4().hex[:12]}')
-        with server.connect() as connection:
-            connection.exec_driver_sql(f'CREATE DATABASE {names[-1]}')
-        made.append(Database(url.set(database=names[-1]).render_as_string(hide_password=False), **options))
-        return made[-1]
 
-    yield make
-    for database in made:
-        database.close()
-    with server.connect() as connection:
-        for name in names:
-            connection.exec_driver_sql(f'DROP DATABASE {name}' + (' WITH (FORCE)' if kind == 'postgresql' else ''))
-    server.dispose()
+@contextmanager
+def _made(create, url, drop):
+    """`create` and `drop` take the name of a database; `url` as well, and is None for the nodes of a cluster."""
+    with ExitStack() as ends:
+        def make(**options):
+            name = f'heatlite_test_{uuid.uuid4().hex[:12]}'
+            create(name)
+            ends.callback(drop, name)
+            database = Database(url(name), **options) if url else Nodes(name, **options)
+            ends.callback(database.close)
+            return database
+
+        yield make
+
+
+@pytest.fixture
+def make_database(databases):
+    """A function that makes another empty database of this kind for one test."""
+    with databases() as make:
+        yield make
 
 
 @pytest.fixture(scope='session')
@@ -136,11 +129,12 @@ def clock():
 
 
 @pytest.fixture(scope='session')
-def schema(make_database, clock):
+def schema(databases, clock):
     """The database of the session, with its tables. Its clock stands still unless a test moves it."""
-    database = make_database(now=clock)
-    sync.up(database)
-    return database
+    with databases() as make:
+        database = make(now=clock)
+        sync.up(database)
+        yield database
 
 
 @pytest.fixture

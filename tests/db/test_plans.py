@@ -97,11 +97,17 @@ CASES = [
 
 
 @pytest.fixture(scope='module')
-def full(make_database, clock):
+def full(databases, clock):
     """Enough rows that the planners care."""
     from heatlite.db import sync
-    database = make_database(now=clock)
-    sync.up(database)
+    with databases() as make:
+        database = make(now=clock)
+        sync.up(database)
+        fill(database)
+        yield database
+
+
+def fill(database):
     with database.writer() as tx:
         engine(tx)
         for number in range(600):
@@ -137,7 +143,6 @@ def full(make_database, clock):
                 quoted = connection.dialect.identifier_preparer.quote(table)
                 connection.exec_driver_sql({'mysql': 'ANALYZE TABLE {}',
                                             'postgresql': 'VACUUM ANALYZE {}'}[database.dialect].format(quoted))
-    return database
 
 
 def plans(tx, dialect, look):

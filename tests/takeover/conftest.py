@@ -11,7 +11,7 @@ from heatlite.db import sync
 from heatlite.engine.types import registry
 from heatlite.takeover.source import HeatDatabase
 from heatlite.takeover.transfer import Transfer, TransferOptions
-from tests.db.conftest import SERVERS, clock, make_database  # noqa: F401
+from tests.db.conftest import SERVERS, clock, databases, make_database  # noqa: F401
 from tests.takeover.heats import KEY, Heat
 
 OURS = 'our own key, 32 characters long!'

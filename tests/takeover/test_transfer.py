@@ -27,7 +27,6 @@ from heatlite.db.tables import metadata, software_config, taken_over
 from heatlite.planning.marks import DIRTY
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
-from tests.db.conftest import make_database  # noqa: F401
 from tests.db.rows import HEAVY
 from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, Heat, encrypted, later
 
@@ -492,7 +491,7 @@ def test_a_dry_run_reports_configs_deployments_and_removals(heat, ours, take):
 
 
 @pytest.fixture
-def second_heat(make_database):     # noqa: F811
+def second_heat(make_database):
     made = Heat(make_database().url.render_as_string(hide_password=False))
     yield made
     made.close()
@@ -594,7 +593,7 @@ def test_what_users_deleted_after_the_switch_does_not_come_back(heat, ours, take
         assert software_deployments.show(tx, 'd1') is not None         # it was asked for
 
 
-def test_a_project_that_is_in_another_cell(heat, make_database, ours, take):     # noqa: F811
+def test_a_project_that_is_in_another_cell(heat, make_database, ours, take):
     deploy(heat)
     heat.word('s1')
     with ours.writer() as tx:

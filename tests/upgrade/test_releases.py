@@ -8,10 +8,10 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import exception
 from heatlite.db import sync, tables
-from tests.db.conftest import kind, make_database
+from tests.db.conftest import databases, kind, make_database
 from tests.upgrade import data_keys, rules, state, statements
 
-__all__ = ['kind', 'make_database']
+__all__ = ['databases', 'kind', 'make_database']
 SUPPORTED = state.names()[-2:]
 
 
