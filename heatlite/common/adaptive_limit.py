@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from heatlite.common import exception
-from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.runtime import Runtime
+from heatlite.common.waiting_threads import WaitingThreads
 
 
 class AdaptiveLimit:
@@ -25,7 +25,7 @@ class AdaptiveLimit:
         self._limit = float(most)
         self._lowered_at = float('-inf')
         self._under_way = 0
-        self._waiting: dict[Flag, None] = {}            # in the order of their arrival
+        self._waiting: WaitingThreads[None] = WaitingThreads(runtime)
 
     @property
     def limit(self) -> int:
@@ -38,7 +38,8 @@ class AdaptiveLimit:
     @contextmanager
     def room(self, seconds: float) -> Iterator[None]:
         """Wait until there is room for a call, and keep it for the block. Raises TooLate after `seconds`."""
-        self._take(seconds)
+        if not self._take():
+            self._waiting.wait(None, seconds, self._give_back)
         try:
             yield
         finally:
@@ -60,30 +61,13 @@ class AdaptiveLimit:
             self._limit = max(self._limit / 2, 1.0)
             self._lowered_at = end
 
-    def _take(self, seconds: float) -> None:
-        if self.has_room():
-            self._under_way += 1
-            return
-        turn = self._runtime.flag()
-        self._waiting[turn] = None
-        try:
-            is_mine = turn.wait(seconds)
-        except BaseException:                           # the thread is killed
-            self._leave(turn)
-            raise
-        if not is_mine:
-            self._leave(turn)
-            raise exception.TooLate
+    def _take(self, _none: None = None) -> bool:
+        if not self.has_room():
+            return False
+        self._under_way += 1
+        return True
 
-    def _leave(self, turn: Flag) -> None:
-        if turn in self._waiting:
-            del self._waiting[turn]
-        else:
-            self._give_back()                           # it has got room meanwhile
-
-    def _give_back(self) -> None:
+    def _give_back(self, _none: None = None) -> None:
         self._under_way -= 1
-        while self._waiting and self.has_room():
-            turn, _none = self._waiting.popitem()
-            self._under_way += 1
-            turn.set()
+        while self.has_room() and self._waiting.pass_on(self._take, is_last_first=True):
+            pass

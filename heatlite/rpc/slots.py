@@ -16,7 +16,8 @@ from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.keyed_count import KeyedCount
-from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.runtime import Runtime
+from heatlite.common.waiting_threads import WaitingThreads
 
 THREADS_OF_SLOT = 16            # threads of the engine for each slot
 SLOTS_PART = 3                  # a project may have one of so many parts of the slots
@@ -80,7 +81,7 @@ class Slots:
         self.most_threads_of_share = of_project or max(threads // THREADS_PART, 1)
         self._taken: KeyedCount[str] = KeyedCount()     # slots, by share
         self._present: KeyedCount[str] = KeyedCount()   # requests with a slot, or waiting for one
-        self._waiting: dict[Flag, str] = {}             # in the order of their arrival
+        self._waiting: WaitingThreads[str] = WaitingThreads(runtime)        # of shares
         self._full_since: float | None = None           # when the last slot was taken, or given from one to another
 
     def full_seconds(self) -> float:
@@ -107,40 +108,23 @@ class Slots:
 
     def take(self, share: str, seconds: float) -> None:
         """Wait for a slot. Raises TooLate."""
-        if self.has_room(share):
-            self._note(share)
-            return
-        turn = self._runtime.flag()
-        self._waiting[turn] = share
-        try:
+        if not self._take(share):
             with metrics.rpc_waiting_for_slot.track_inprogress():
-                is_mine = turn.wait(seconds)
-        except BaseException:                           # the thread is killed
-            self._leave(turn, share)
-            raise
-        if not is_mine:
-            self._leave(turn, share)
-            raise exception.TooLate
-
-    def _leave(self, turn: Flag, share: str) -> None:
-        if self._waiting.pop(turn, None) is None:       # it has got a slot meanwhile
-            self.give_back(share)
+                self._waiting.wait(share, seconds, self.give_back)
 
     def has_room(self, share: str) -> bool:
         return self._taken.total() < self.slots and self._taken.count(share) < self.most_slots_of_share
 
-    def _note(self, share: str) -> None:
+    def _take(self, share: str) -> bool:
+        if not self.has_room(share):
+            return False
         self._taken.add(share)
         if self._taken.total() >= self.slots:
             self._full_since = self._runtime.monotonic()
+        return True
 
     def give_back(self, share: str) -> None:
         """Free a slot, and give it to the first that waits and may have it."""
         self._taken.remove(share)
         self._full_since = None
-        for turn, other in self._waiting.items():
-            if self.has_room(other):
-                del self._waiting[turn]
-                self._note(other)
-                turn.set()
-                return
+        self._waiting.pass_on(self._take)
