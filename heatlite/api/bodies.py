@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from heatlite.api import documents
 from heatlite.api.query import boolean, natural, tags
-from heatlite.common import exception, template_format
+from heatlite.common import document_size, exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_ENVIRONMENT_FILES, MOST_FILES, Limits
 from heatlite.rpc import messages
@@ -258,7 +258,7 @@ def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, object]:
     """Return the environment with the request's parameters merged over it; the latter alone if environment files are
     given."""
     environment = {} if ignore else documents.environment(body.get('environment'), limits)
-    given = template_format.check_size(dict(_parameters(body)), limits)
+    given = document_size.check_size(dict(_parameters(body)), limits)
     merged = {**documents.section(environment, 'parameters'), **given}
     return {**environment, 'parameters': merged} if given else environment
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from heatlite.api import fetching
 from heatlite.api.faults import MALFORMED
 from heatlite.api.json_text import Sent
-from heatlite.common import exception, json_bounds, template_format, urlfetch
+from heatlite.common import document_size, exception, json_bounds, template_format, urlfetch
 from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, too_large
@@ -46,7 +46,7 @@ def _checked(body: Mapping[str, object], limits: Limits, sent: bytes | None) -> 
             raise too_large(size, limits.max_size)
     found = dict(body)
     if sent is None or not json_bounds.keeps_to(sent, limits):
-        template_format.check_size(found, limits)
+        document_size.check_size(found, limits)
     return found
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from heatlite.authoring.reading import LIMITS
 from heatlite.common.i18n import _
-from heatlite.common.template_format import DocumentError, simple_parse
+from heatlite.common.template_format import simple_parse
+from heatlite.common.yaml_reading import DocumentError
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.positions import Positions
 
@@ -102,11 +103,13 @@ def read(file: str) -> Suite:
     reader = _Reader(file, positions)
     reader.check(document, OF_FILE, (), required=('tests',))
     folder = Path(file).parent
-    cases = [reader.case(body, ('tests', number)) for number, body in enumerate(document['tests'])]
     default = Path(file).name.removesuffix(ENDING) + '.yaml'
-    return Suite(file, str(folder / document.get('template', default)),
-                 [str(folder / name) for name in document.get('environments') or ()],
-                 document.get('parameters') or {}, cases, positions)
+    environments, parameters, tests = (document.get(name) for name in ('environments', 'parameters', 'tests'))
+    return Suite(file, str(folder / str(document.get('template', default))),
+                 [str(folder / name) for name in environments] if isinstance(environments, list) else [],
+                 parameters if isinstance(parameters, dict) else {},
+                 [reader.case(body, ('tests', number)) for number, body in enumerate(tests)]
+                 if isinstance(tests, list) else [], positions)
 
 
 @dataclass(frozen=True)

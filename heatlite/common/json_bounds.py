@@ -1,6 +1,6 @@
 """Finds from the text of a JSON value that it keeps to the limits of a document, without a look at each value in it.
 
-Operations on the whole text take a tenth of the time of `template_format.measure`. They give upper bounds: what keeps
+Operations on the whole text take a tenth of the time of `document_size.measure`. They give upper bounds: what keeps
 to the limits by them need not be measured.
 """
 
@@ -22,7 +22,7 @@ _STRING: Final = re.compile(rb'"[^"]*"')
 
 def keeps_to(text: bytes, limits: Bounds) -> bool:
     """Whether the value of `text`, in which `json.loads` finds no number beyond those of a float, certainly passes
-    `template_format.check_size`. False: it is not known."""
+    `document_size.check_size`. False: it is not known."""
     turns.spend(1 + len(text) // BYTES_A_STEP)
     return (_values(text) <= limits.max_expansion and not any(unfit in text for unfit in _UNFIT)
             and not _has_long_number(text) and _depth(text) <= limits.max_depth)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from heatlite.common.i18n import _
-from heatlite.common.template_format import loads
+from heatlite.common.json_values import loads
 from heatlite.language.constraints import BaseCustomConstraint, shown
 
 Check = Callable[[object], None]

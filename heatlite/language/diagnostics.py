@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.common.template_format import ROOT
+from heatlite.common.yaml_reading import ROOT
 from heatlite.language import rules
 
 MOST_COMPLAINTS = 100

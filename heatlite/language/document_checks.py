@@ -11,7 +11,8 @@ from typing import TypedDict, TypeGuard
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.common.template_format import ROOT, VERSION_KEYS
+from heatlite.common.template_format import VERSION_KEYS
+from heatlite.common.yaml_reading import ROOT
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import rules, undeclared, versions, wrong_parameters
 from heatlite.language import template as templates

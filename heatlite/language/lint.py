@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from heatlite.common import exception, turns
+from heatlite.common.document_size import measure
 from heatlite.common.i18n import _
-from heatlite.common.template_format import ROOT, measure
+from heatlite.common.yaml_reading import ROOT
 from heatlite.language import expression as expressions
 from heatlite.language import nested as nesting
 from heatlite.language import rules, translation

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
+from heatlite.common.json_values import loads
 from heatlite.common.limits import USUAL, Limits, exceeded
-from heatlite.common.template_format import loads
 from heatlite.language import document as documents
 from heatlite.language import environment as environments
 from heatlite.language.environment import DEFAULTS, PARAMETERS, STRATEGIES

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.common.document_size import check_text
 from heatlite.common.i18n import _
-from heatlite.common.template_format import check_text, loads
+from heatlite.common.json_values import loads
 from heatlite.language import versions
 from heatlite.language.constraints import (
     AllowedPattern,

@@ -11,7 +11,7 @@ from typing import Any
 from heatlite.common import exception, json_bounds, template_format
 from heatlite.common.i18n import _
 from heatlite.common.limits import USUAL, Limits
-from heatlite.common.template_format import ROOT
+from heatlite.common.yaml_reading import ROOT
 from heatlite.language import document as documents
 from heatlite.language import versions
 from heatlite.language.document import DocumentError

@@ -19,6 +19,7 @@ from heatlite.common import (
     allowance,
     commits,
     defects,
+    document_size,
     exception,
     frame_space,
     limits,
@@ -28,7 +29,6 @@ from heatlite.common import (
     outages,
     retries,
     runtime,
-    template_format,
     tracing,
     turns,
 )
@@ -166,7 +166,7 @@ def _check_size(value: object) -> None:
     An answer may refer to one large text many times; it is small in memory, but encoded once for each reference.
     """
     try:
-        template_format.measure(value, ANSWER)
+        document_size.measure(value, ANSWER)
     except exception.RequestLimitExceeded:
         raise exception.RequestLimitExceeded(
             _('The answer would have more than %d characters.') % (16 * limits.MOST_ANSWERED)) from None

@@ -15,11 +15,12 @@ ALLOWED = {
     'difflib', 'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'types',
     'typing', 'urllib.parse', 'weakref',
     'regex', 'yaml', 'yaql',
-    'heatlite.common.backoff', 'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
+    'heatlite.common.backoff', 'heatlite.common.document_parts', 'heatlite.common.document_size',
+    'heatlite.common.exception', 'heatlite.common.i18n',
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
-    'heatlite.common.name_patterns',
+    'heatlite.common.json_values', 'heatlite.common.name_patterns',
     'heatlite.common.service_answers', 'heatlite.common.template_files', 'heatlite.common.template_format',
-    'heatlite.common.turns', 'heatlite.common.wording',
+    'heatlite.common.turns', 'heatlite.common.wording', 'heatlite.common.yaml_reading',
     'heatlite.language', 'heatlite.planning',
 }
 CLOCKS = {'now', 'utcnow', 'today'}         # of datetime and date

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.common import exception, json_bounds
+from heatlite.common.document_size import check_size, measure
 from heatlite.common.limits import MOST_DIGITS, Limits
-from heatlite.common.template_format import check_size, measure
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False),
                    st.text(st.characters(exclude_categories=['Cs'])), st.text('{}[]"\\,:e1é€😀'))

@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from heatlite.common import exception, template_format, turns
+from heatlite.common import exception, template_format, turns, yaml_writing
 from heatlite.common.limits import MOST_WRITTEN
 from tests.architecture.source import ROOT
 
@@ -30,17 +30,17 @@ def turn():
 
 @pytest.mark.parametrize('value', CASES)
 def test_it_is_the_text_of_the_slow_writer(value):
-    assert template_format.dumped(value, 'it') == yaml.safe_dump(value, default_flow_style=False)
+    assert yaml_writing.dumped(value, 'it') == yaml.safe_dump(value, default_flow_style=False)
 
 
 @pytest.mark.parametrize('value', TOO_LARGE.values(), ids=TOO_LARGE)
 def test_what_is_too_large_is_refused(value):
     with pytest.raises(exception.RequestLimitExceeded, match=f'The config has more than {MOST_WRITTEN} values'):
-        template_format.dumped(value, 'The config')
+        yaml_writing.dumped(value, 'The config')
 
 
 def test_others_run_while_it_is_written(turn):
-    template_format.dumped({'a': [0] * 10_000}, 'it')
+    yaml_writing.dumped({'a': [0] * 10_000}, 'it')
     assert len(turn) > 10_000 // turns.EVERY
 
 
@@ -48,7 +48,7 @@ def test_a_template_is_written_resource_by_resource(turn):
     resources = {f'r{number}': {'type': 'T', 'properties': {**case, 'both': [SHARED, SHARED]}}
                  for number, case in enumerate(CASES * 500)}
     document = {'heat_template_version': '2018-08-31', 'resources': resources}
-    text = template_format.template_text(document)
+    text = yaml_writing.template_text(document)
     assert template_format.parse(text) == document
     assert list(template_format.parse(text)['resources']) == list(resources)
     assert len(turn) > 10 * len(resources) // turns.EVERY
@@ -56,7 +56,7 @@ def test_a_template_is_written_resource_by_resource(turn):
 
 def test_a_template_without_resources():
     document = {'heat_template_version': '2018-08-31', 'resources': {}}
-    assert template_format.parse(template_format.template_text(document)) == document
+    assert template_format.parse(yaml_writing.template_text(document)) == document
 
 
 def test_the_engine_writes_yaml_nowhere_else():

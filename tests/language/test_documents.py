@@ -7,9 +7,9 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heatlite.common import exception, template_format
+from heatlite.common import document_size, exception, template_format, yaml_reading
 from heatlite.common.limits import Limits
-from heatlite.common.template_format import DocumentError
+from heatlite.common.yaml_reading import DocumentError
 from heatlite.language import document, template
 from heatlite.language.positions import Positions
 
@@ -40,7 +40,7 @@ def test_what_only_the_slow_reader_takes():
     with pytest.raises(DocumentError):
         read('x: @\n' + text)
     with pytest.raises(DocumentError):
-        read(text + '#' * template_format.SLOW_READER_LIMIT)
+        read(text + '#' * yaml_reading.SLOW_READER_LIMIT)
 
 
 @pytest.mark.parametrize('text, value', [
@@ -131,8 +131,8 @@ def test_long_keys_and_numbers_count_at_each_alias(shared):
 
 def test_a_text_is_encoded_once_however_often_it_is_shared(monkeypatch):
     looked = []
-    checked = template_format._checked
-    monkeypatch.setattr(template_format, '_checked', lambda value: looked.append(value) or checked(value))
+    checked = document_size._checked
+    monkeypatch.setattr(document_size, '_checked', lambda value: looked.append(value) or checked(value))
     text = 'é' * 1000
     document.measure({text: [text] * 100, 'again': [[text] * 100]}, LIMITS)
     assert len(looked) <= 2
@@ -228,7 +228,7 @@ class Compared(int):
 
 def test_numbers_of_the_same_hash_are_not_compared_as_keys(monkeypatch):
     monkeypatch.setattr(Compared, 'times', 0)
-    monkeypatch.setattr(template_format, 'plain_value', Compared)
+    monkeypatch.setattr(yaml_reading, 'plain_value', Compared)
     numbers = [7 + place * (2 ** 61 - 1) for place in range(200)]
     found = document.read_yaml(''.join(f'{number}: !!str x\n' for number in numbers), 'x', LIMITS)
     assert list(found) == [str(number) for number in numbers]

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from heatlite.common import exception, template_format
+from heatlite.common import document_size, exception, json_values, yaml_reading
 from heatlite.common.limits import Limits
 from heatlite.language import definition as definitions
 from heatlite.language import document, parameters, template, versions
@@ -32,7 +32,7 @@ NOT_FINITE = {'nan': '.nan', 'NaN': '.NaN', 'inf': '.inf', 'minus': '-.INF', 'ex
 @pytest.mark.parametrize('number', [*LONG.values(), *NOT_FINITE.values()], ids=[*LONG, *NOT_FINITE])
 @pytest.mark.parametrize('text', ['  x: {}\n', '  - [a, {}]\n', '  {}: x\n'], ids=['value', 'item', 'key'])
 def test_a_number_of_yaml_is_refused_with_its_place(number, text):
-    with pytest.raises(template_format.DocumentError, match=r'digits|finite') as caught:
+    with pytest.raises(yaml_reading.DocumentError, match=r'digits|finite') as caught:
         template.parse(HEAD + 'a:\n' + text.format(number))
     assert caught.value.line == 3
     assert str(caught.value).endswith(f'line 3, column {caught.value.column}')
@@ -45,7 +45,7 @@ def test_a_number_of_yaml_is_refused_with_its_place(number, text):
                          ids=lambda text: text[:16])
 @pytest.mark.parametrize('read', [
     lambda text: document.read(text, 'root stack', LIMITS),
-    lambda text: template_format.check_text(template_format.loads(text)),
+    lambda text: document_size.check_text(json_values.loads(text)),
     lambda text: environments.parse(text.replace('x', 'parameters'))], ids=['template', 'body', 'environment'])
 def test_json_that_is_none_is_refused(text, read):
     with pytest.raises(REFUSED):
@@ -59,7 +59,7 @@ def test_no_value_goes_on_that_cannot_be_written(value):
     with pytest.raises(exception.HTTPBadRequest):
         document.check_size(value, LIMITS)
     with pytest.raises(exception.HTTPBadRequest):
-        template_format.check_text(value)
+        document_size.check_text(value)
 
 
 @pytest.mark.parametrize('value', [

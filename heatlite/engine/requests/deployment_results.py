@@ -9,7 +9,7 @@ import logging
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from heatlite.common import exception, template_format
+from heatlite.common import document_size, exception
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients
 from heatlite.engine.requests.software import Software
@@ -48,7 +48,7 @@ class DeploymentResults:
     def _from_queue(self, context: RequestContext, deployment_id: str, name: str) -> None:
         for each in clients.of(context).client('zaqar').queue(name).pop():
             try:
-                details = template_format.check_text(each.body)
+                details = document_size.check_text(each.body)
             except exception.HTTPBadRequest as error:
                 LOG.warning('The result of deployment %s is no JSON: %s', deployment_id, error)
                 continue

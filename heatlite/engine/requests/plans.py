@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, limits, metrics, template_format
+from heatlite.common import document_size, exception, limits, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -321,7 +321,7 @@ def _check_size(document: object) -> None:
     """Raise RequestLimitExceeded for a plan that is too large to be stored and shown. It may refer to one large text
     many times: it is small in memory, but encoded once for each reference."""
     try:
-        template_format.measure(document, SHOWN)
+        document_size.measure(document, SHOWN)
     except exception.RequestLimitExceeded:
         raise exception.RequestLimitExceeded(
             _('The plan would have more than %d characters: the values before and after the changes of its resources '

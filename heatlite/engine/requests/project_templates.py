@@ -8,7 +8,7 @@ from functools import partial
 
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, log_throttle, template_format
+from heatlite.common import exception, log_throttle, yaml_writing
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -61,7 +61,7 @@ class ProjectTemplates:
         found = [each for each in listing.objects() if selection.wants(each)]
         free = self._without_owned(found, listing)
         draft = project_template.compose(free, listing.label)
-        return {'template': template_format.template_text(draft.template),
+        return {'template': yaml_writing.template_text(draft.template),
                 'imports': {name: {'id': physical_id} for name, physical_id in draft.imports.items()},
                 'summary': dict(draft.counts), 'in_stacks': len(found) - len(free), 'unread': unread}
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import exception, template_format
+from heatlite.common import document_size, exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import stack_user
 
@@ -245,7 +245,7 @@ class SignalResponder(stack_user.StackUser):
 
     def _signal_from_zaqar(self, message: QueueMessage) -> None:
         try:
-            details = template_format.check_text(message.body)
+            details = document_size.check_text(message.body)
         except exception.HTTPBadRequest as error:
             LOG.warning('A message to %s is no JSON: %s', self.name, error)
             return

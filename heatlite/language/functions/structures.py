@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from heatlite.common import turns
 from heatlite.common.i18n import _
+from heatlite.common.json_values import loads
 from heatlite.common.limits import Limits, exceeded
-from heatlite.common.template_format import loads
 from heatlite.language import budget as budgets
 from heatlite.language.budget import ITEM, frozen
 from heatlite.language.constraints import to_whole

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote, urlsplit
 
-from heatlite.common import exception, limits, password_gen, template_format
+from heatlite.common import document_size, exception, json_values, limits, password_gen
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine.clients.os import collection, http, service
@@ -57,7 +57,7 @@ class StoredSignal:
             return {}
         text = self.content.decode(json.detect_encoding(self.content))
         try:
-            return template_format.check_text(template_format.loads(text))
+            return document_size.check_text(json_values.loads(text))
         except (exception.HTTPBadRequest, RecursionError) as error:
             raise ValueError(str(error)) from None
 

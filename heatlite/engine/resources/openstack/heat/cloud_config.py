@@ -5,7 +5,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from heatlite.common import template_format
+from heatlite.common import yaml_writing
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
 
@@ -22,7 +22,7 @@ class CloudConfig(software_config.SoftwareConfig):
     support_status = catalogue.status(NAME)
 
     def fields(self) -> dict[str, object]:
-        written = template_format.dumped(self.properties[self.CLOUD_CONFIG] or {}, self.CLOUD_CONFIG)
+        written = yaml_writing.dumped(self.properties[self.CLOUD_CONFIG] or {}, self.CLOUD_CONFIG)
         return {'group': 'Heat::Ungrouped', 'config': f'#cloud-config\n{written}'}
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.common import grouputils, turns
+from heatlite.common.document_size import measure
 from heatlite.common.i18n import _
 from heatlite.common.limits import exceeded
-from heatlite.common.template_format import measure
 from heatlite.engine.resources import catalogue, group_outputs, members, packed_types
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Mapping
 
 from heatlite.common import exception
-from heatlite.common.template_format import measure
+from heatlite.common.document_size import measure
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config, software_deployment

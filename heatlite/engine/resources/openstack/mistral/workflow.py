@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.common import exception, template_format
+from heatlite.common import exception, yaml_writing
 from heatlite.common.i18n import _
 from heatlite.engine import translation
 from heatlite.engine.resources import catalogue, existing, signal_responder
@@ -83,7 +83,7 @@ class Workflow(signal_responder.SignalResponder):
             body['task-defaults'] = _dashed(props[self.TASK_DEFAULTS])
         body['tasks'] = {task['name']: _dashed({name: value for name, value in task.items() if name != 'name'})
                          for task in props[self.TASKS]}
-        return template_format.dumped({'version': '2.0', self._workflow_name(): body}, _('The workflow'))
+        return yaml_writing.dumped({'version': '2.0', self._workflow_name(): body}, _('The workflow'))
 
     # --- its life -----------------------------------------------------------------------------------------
 
