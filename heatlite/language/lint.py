@@ -21,6 +21,7 @@ from heatlite.language import rules, translation
 from heatlite.language import template as templates
 from heatlite.language.budget import here, shared
 from heatlite.language.constraints import as_json
+from heatlite.language.cycles import separate_cycles, sorted_names
 from heatlite.language.definition import RETAIN, DefinedResource, StackDefinition, property_error
 from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic, did_you_mean, raise_first, ruled
 from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
@@ -32,7 +33,7 @@ from heatlite.language.template import Template
 from heatlite.language.translation import TranslationRule
 from heatlite.language.unknown import UNKNOWN, is_known
 
-__all__ = ['MOST_COMPLAINTS', 'Checker', 'Diagnostic', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
+__all__ = ['MOST_COMPLAINTS', 'Checker', 'Diagnostic', 'check', 'did_you_mean', 'raise_first']
 
 STEPS_PER_ITEM = 10                 # of `turns`, for checking one resource or output
 LONGEST_NAME = 255                  # characters, the size of the column
@@ -259,15 +260,15 @@ class Checker(DocumentChecks):
         behind a cycle come last, in the order of the template: what else is wrong with them is reported, too."""
         resources = self.definition.resources
         requires = self._requirements()
-        self.order, waiting = _sorted(requires)
+        self.order, waiting = sorted_names(requires)
         if len(self.order) < len(requires) and self.right:      # the text of the error names any cycle of all
             requires = {name: self.requires(resource) for name, resource in resources.items()}
-            self.order, waiting = _sorted(requires)
+            self.order, waiting = sorted_names(requires)
         if len(self.order) < len(requires):
             left = {name: sorted(other for other in requires[name] if waiting[other])   # the same error each time
                     for name in resources if waiting[name]}
             self.order += left
-            for cycle in _separate_cycles(left):
+            for cycle in separate_cycles(left):
                 text = ' -> '.join([*cycle, cycle[0]])
                 yield Diagnostic(exception.CircularDependencyException(cycle=f'{self._cycle_text(cycle)} ({text})'),
                                  (self.keys.resources, cycle[0]), found=text)
@@ -592,53 +593,6 @@ def _policy_attributes(resource: DefinedResource) -> Iterator[expressions.Invali
                 misuse = expressions.InvalidCall(str(cause))
                 misuse.path, misuse.cause = list(expressions.spelled(trail)), cause
                 yield misuse
-
-
-def _sorted(requires: Mapping[str, Collection[str]]) -> tuple[list[str], dict[str, int]]:
-    """(names, required ones first and without those on or behind a cycle; name -> number of its requirements left)."""
-    waiting: dict[str, int] = {}
-    needed_by: dict[str, list[str]] = {name: [] for name in requires}
-    for name, needed in requires.items():
-        waiting[name] = len(needed)
-        turns.spend(1 + len(needed) // 4)
-        for other in needed:
-            needed_by[other].append(name)
-    ready = [name for name, count in waiting.items() if not count]
-    position = 0
-    while position < len(ready):
-        for name in needed_by[ready[position]]:
-            waiting[name] -= 1
-            if not waiting[name]:
-                ready.append(name)
-        position += 1
-    return ready, waiting
-
-
-def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:
-    """Names of one cycle, each requiring the next. `requires` has only names that require another one of it."""
-    place: dict[str, int] = {}
-    walk: list[str] = []
-    name = next(iter(requires))
-    while name not in place:
-        place[name] = len(walk)
-        walk.append(name)
-        name = next(iter(requires[name]))
-    return walk[place[name]:]
-
-
-def _separate_cycles(requires: Mapping[str, Collection[str]]) -> Iterator[list[str]]:
-    """Cycles without a common name, as `find_cycle`; at most MOST_COMPLAINTS."""
-    left = dict(requires)
-    for _number in range(MOST_COMPLAINTS):
-        if not left:
-            return
-        cycle = find_cycle(left)
-        yield cycle
-        found = frozenset(cycle)
-        kept = {name: [other for other in needed if other not in found]
-                for name, needed in left.items() if name not in found}
-        _order, waiting = _sorted(kept)
-        left = {name: [other for other in needed if waiting[other]] for name, needed in kept.items() if waiting[name]}
 
 
 def _schemas_at(schemas: object, path: Iterable[object]) -> Mapping[str, object]:
