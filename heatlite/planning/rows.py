@@ -94,6 +94,10 @@ class Rows:
         number = self._number(name)
         return self.in_memory.get(number) if number is not None else None
 
+    def of_signal(self, name: str) -> ResourceState | None:
+        """Return the row that a signal to that resource is for (`steps.row_of_signal`). Raises NotRead."""
+        return self.current(name) or steps.row_of_signal(name, self.by_number.values(), *self._ranking)
+
     def is_current(self, row: ResourceState) -> bool:
         return self._number(row.name) == row.id
 

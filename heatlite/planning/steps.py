@@ -6,7 +6,7 @@ the current row of its name. ACTION(row): suspend, resume, check or snapshot it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeVar
@@ -102,6 +102,15 @@ def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template
 def current_rows_of(stack: Defined, rows: Iterable[ResourceState]) -> dict[str, int]:
     """As `current_rows`, for the row of a stack."""
     return current_rows(rows, stack.template_id, avoided_template(stack.action, stack.previous_template_id))
+
+
+def row_of_signal(name: str, rows: Collection[ResourceState], template_id: str,
+                  avoid_template_id: str | None) -> ResourceState | None:
+    """Return the row that a signal to the resource `name` is for: the current one, else one that is being deleted, or
+    None. `rows`: all of that name, with or without others."""
+    named = [row for row in rows if row.name == name]
+    live = [row for row in named if row.action is not Action.DELETE]
+    return highest(live or named, template_id, avoid_template_id).get(name)
 
 
 def highest(rows: Iterable[R], template_id: str, avoid_template_id: str | None) -> dict[str, R]:

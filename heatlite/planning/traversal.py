@@ -113,6 +113,10 @@ class Traversal:
         """Return the current row of that resource, or None. Raises NotRead."""
         return self._rows.current(name)
 
+    def row_of_signal(self, name: str) -> ResourceState | None:
+        """Return the row that a signal to that resource is for, also one that is being deleted. Raises NotRead."""
+        return self._rows.of_signal(name)
+
     def requirements(self, name: str) -> Mapping[str, int]:
         """Return the current requirements of that resource: {name: row number}. Raises NotRead."""
         return self._rows.requirements(self.desired[name])

@@ -67,6 +67,13 @@ def assert_reported_is_stored(cluster: Cluster) -> None:
     assert not sent - stored, sent - stored
 
 
+def kill_the_owner(cluster: Cluster, stack_id: str) -> None:
+    """Kill the engine that drives the stack."""
+    runtime = owner(cluster, stack_id)
+    runtime.kill()
+    cluster.chaos.on_kill(runtime)
+
+
 def wait(cluster: Cluster, seconds: float) -> None:
     """Lets that much time go by."""
     end = cluster.universe.time + seconds

@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.db import resource_data
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, kill_engines_in, owner, wait
+from tests.simulation.cluster import Cluster, kill_engines_in, kill_the_owner, wait
 
 
 def chain(value='x'):
@@ -28,12 +28,6 @@ def held(cluster, stack_id):
         return list(resource_data.held(tx, stack_id, HOOK_TYPES).values())
 
 
-def kill_the_owner(cluster, stack_id):
-    runtime = owner(cluster, stack_id)
-    runtime.kill()
-    cluster.chaos.on_kill(runtime)
-
-
 def stays(cluster, stack_id, seconds):
     """Nothing goes on for that long."""
     wait(cluster, seconds)
@@ -44,6 +38,10 @@ def begin(cluster, hook):
     """The stack, held at the breakpoint."""
     if hook.endswith('create'):
         stack_id = cluster.create('s', chain(), breakpoint_at(hook))
+    elif hook.endswith('delete'):
+        stack_id = cluster.create('s', chain(), breakpoint_at(hook))
+        cluster.settle(stack_id)
+        cluster.delete(stack_id)
     else:
         stack_id = cluster.create('s', chain())
         cluster.settle(stack_id)
@@ -57,10 +55,7 @@ def clear(cluster, stack_id, hook):
               allowed=[exception.InvalidBreakPointHook])        # an earlier try was stored, and its answer lost
 
 
-HOOKS = [hook for hook in HOOK_TYPES if not hook.endswith('delete')]
-
-
-@pytest.mark.parametrize('hook', HOOKS)
+@pytest.mark.parametrize('hook', HOOK_TYPES)
 def test_held_by_whoever_takes_over(hook):
     with Cluster() as cluster:
         stack_id = begin(cluster, hook)
@@ -74,7 +69,16 @@ def test_held_by_whoever_takes_over(hook):
         assert len(told) == 2, told
 
 
-@pytest.mark.parametrize('hook', HOOKS)
+def test_held_by_a_repeated_request():
+    with Cluster() as cluster:
+        stack_id = begin(cluster, 'pre-delete')
+        cluster.delete(stack_id)
+        assert stays(cluster, stack_id, 30) == ['pre-delete']
+        clear(cluster, stack_id, 'pre-delete')
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+
+
+@pytest.mark.parametrize('hook', HOOK_TYPES)
 def test_cleared_once_is_enough(hook):
     def life(cluster):
         stack_id = begin(cluster, hook)

@@ -12,7 +12,16 @@ from heatlite.db import resource_lists, software_configs, software_deployments
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
 from tests.simulation import stores
-from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, lose_database_in, outputs
+from tests.simulation.cluster import (
+    PROJECT,
+    Cluster,
+    done,
+    kill_engines_in,
+    kill_the_owner,
+    lose_database_in,
+    outputs,
+    wait,
+)
 
 pytestmark = pytest.mark.usefixtures('guest_urls')
 
@@ -178,6 +187,24 @@ def test_it_is_deployed_only_when_it_is_deleted(transport):
         assert deployments(cluster) == []
         cluster.delete(stack_id)
         waits(cluster, stack_id, 'deployment', 'DELETE')
+        signal(cluster, stack_id, 'deployment')
+        done(cluster, stack_id, 'DELETE')
+        assert deployments(cluster) == [] and configs(cluster) == []
+
+
+def again(cluster, stack_id):
+    cluster.delete(stack_id)
+
+
+@pytest.mark.parametrize('meanwhile', [again, kill_the_owner])
+def test_a_signal_to_what_is_being_deleted_arrives(meanwhile):
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed(actions=['DELETE']))
+        done(cluster, stack_id, 'CREATE')
+        cluster.delete(stack_id)
+        waits(cluster, stack_id, 'deployment', 'DELETE')
+        meanwhile(cluster, stack_id)
+        wait(cluster, 60)
         signal(cluster, stack_id, 'deployment')
         done(cluster, stack_id, 'DELETE')
         assert deployments(cluster) == [] and configs(cluster) == []

@@ -159,6 +159,10 @@ class LeasedStack:
         """Return the current row of that resource, or None. Reads all rows if it is not in memory."""
         return self.asked(lambda: self._traversal.current(name))
 
+    def row_of_signal(self, name: str) -> ResourceState | None:
+        """Return the row that a signal to that resource is for: as `current`, else one that is being deleted."""
+        return self.asked(lambda: self._traversal.row_of_signal(name))
+
     def is_current(self, row: ResourceState) -> bool:
         """Whether `row` is the current one of a resource of the definition."""
         return row.name in self._definition.resources and self.current(row.name) is row

@@ -140,7 +140,7 @@ class SignalDispatcher:
         self._start(work, partial(self._work, work))
 
     def _is_parallel(self, name: str) -> bool:
-        row = self._leased.current(name)
+        row = self._leased.row_of_signal(name)
         kind = None if row is None else self._runner.executor.objects.known_kind(row)
         return kind is not None and bool(kind.parallel_signals)
 
@@ -208,7 +208,7 @@ class SignalDispatcher:
 
     def _handle(self, work: SignalWork, signal: Signal) -> None:
         hook = hook_of(signal.details)
-        row = self._leased.current(signal.resource_name)
+        row = self._leased.row_of_signal(signal.resource_name)
         if row is None or hook is not None:
             if row is not None and hook is not None:
                 self._runner.breakpoints.clear(row, hook)
@@ -337,7 +337,7 @@ class SignalDispatcher:
 
     def _fail(self, signal: Signal) -> None:
         error = exception.Error(_('The handler of the signal did not return within %d seconds.') % self._seconds)
-        writer, row = SignalWriter(self._leased, self._runtime), self._leased.current(signal.resource_name)
+        writer, row = SignalWriter(self._leased, self._runtime), self._leased.row_of_signal(signal.resource_name)
         if row is not None:
             attempt(self._leased.id,
                     lambda: self._show(self._runner.executor.objects.stored(row, writer), writer, error),

@@ -24,7 +24,7 @@ from heatlite.engine.requests.stored_stacks import visible
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import text
 from heatlite.planning.states import Event, ResourceState
-from heatlite.planning.steps import current_rows_of
+from heatlite.planning.steps import avoided_template, row_of_signal
 from heatlite.rpc import errors, messages, slots
 
 FIRST_POLL_SECONDS = 0.1                # between the first two polls whether a signal was handled
@@ -98,13 +98,10 @@ class Signals:
         return None if context.drops_answer else self._metadata(accepted)
 
     def _find(self, tx: Connection, row: stacks.StoredStack, name: str) -> ResourceState:
-        rows = {state.id: state for state in resources.named(tx, row.id, name)}
-        number = current_rows_of(row, rows.values()).get(name)
-        if number is None:
-            if rows:
-                return next(iter(rows.values()))
+        avoided = avoided_template(row.action, row.previous_template_id)
+        found = row_of_signal(name, resources.named(tx, row.id, name), row.template_id, avoided)
+        if found is None:
             raise exception.ResourceNotFound(resource_name=name, stack_name=row.name)
-        found = rows[number]
         if found.action == 'INIT' and found.status == 'COMPLETE' and not self._holding(tx, row.id, found.id):
             raise exception.ResourceNotAvailable(resource_name=name)
         return found
