@@ -102,6 +102,36 @@ def test_what_cannot_be_stored_is_handed_over_before_its_runner_ends(db):
     assert isinstance(why_not, NotStored) and why_not.cause is error
 
 
+class Slow(Journal):
+    """Lets others run in each transaction, as the round trips to a server do."""
+
+    def _write(self, batch, is_part):
+        self._runtime.sleep(0.01)
+        return super()._write(batch, is_part)
+
+
+@pytest.mark.parametrize('wait', [lambda journal: journal.flush(60.0), lambda journal: journal.settle(change('s1'))])
+def test_others_that_go_on_writing_are_not_waited_for(db, wait):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'), *(stack(f'other{number}') for number in range(5)))
+    runtime = Threads()
+    journal, ends, stopped = Slow(runtime, db, largest=100), [], []
+
+    def work(stack_id):
+        while not stopped:
+            journal.write(change(stack_id))
+
+    for number in range(5):
+        runtime.spawn(work, f'other{number}')
+    journal.submit(change('s1'), ends.append)
+    wait(journal)
+    was_written = bool(ends)
+    stopped.append(True)
+    journal.flush()
+    assert was_written
+
+
 @pytest.mark.parametrize('kind, other', [(LeaseLost, NotStored), (NotStored, LeaseLost)])
 def test_each_reason_stops_a_runner_and_is_no_other(kind, other):
     assert issubclass(kind, StopsDriving) and not issubclass(kind, other)

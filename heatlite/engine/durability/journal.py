@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import ParamSpec
+from typing import NamedTuple, ParamSpec
 
 from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
-from heatlite.common.runtime import Runtime
+from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import changes
 from heatlite.db.changes import EncodedChange
 from heatlite.db.connection import Database
@@ -60,7 +60,14 @@ class Superseded(Exception):
 
 
 Then = Callable[[StopsDriving | Superseded | None], None]           # None: durable; else why not
-Entry = tuple[EncodedChange, Then | None]
+
+
+class JournalEntry(NamedTuple):
+    """A change that is to be written. `number`: in the order in which they were submitted."""
+
+    encoded: EncodedChange
+    then: Then | None
+    number: int
 
 
 class Journal:
@@ -79,14 +86,15 @@ class Journal:
         self._largest = largest
         self._runtime = runtime
         self._database = database
-        self._pending: FairQueue[Entry] = FairQueue()
+        self._pending: FairQueue[JournalEntry] = FairQueue()
         self._characters = 0                        # of all that are pending
         self._owners = owners
         self._shared_until = 0.0                    # monotonic time until which several trees are expected
         self._has_work = runtime.flag()
         self._hurried = runtime.flag()
-        self._idle = runtime.flag()
-        self._idle.set()
+        self._submitted = 0                         # the number of the last entry
+        self._open: dict[int, str] = {}             # entries that are not written: number -> stack, in their order
+        self._flushes: list[tuple[int, Flag]] = []  # waits until all entries up to a number are written
         self._taken = runtime.flag()                # changes were taken from those that are pending
         self._refused = refused
         self._noted = noted
@@ -106,8 +114,9 @@ class Journal:
         are encoded here: the journal's thread works for all stacks."""
         encoded = changes.encoded(change)
         self._characters += encoded.size
-        self._pending.put((encoded, then), *self._owners(change.stack_id), change.stack_id)
-        self._idle.clear()
+        self._submitted += 1
+        self._open[self._submitted] = change.stack_id
+        self._pending.put(JournalEntry(encoded, then, self._submitted), *self._owners(change.stack_id), change.stack_id)
         self._has_work.set()
         if then is not None:
             self._hurried.set()
@@ -137,9 +146,21 @@ class Journal:
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all changes submitted so far are written. Returns False if `timeout` (seconds) passed first."""
+        if not self._open:
+            return True
+        flush = self._submitted, self._runtime.flag()
+        self._flushes.append(flush)
         self._hurried.set()
-        self._has_work.set()
-        return self._idle.wait(timeout)
+        try:
+            return flush[1].wait(timeout)
+        finally:
+            self._flushes.remove(flush)
+
+    def settle(self, change: Change) -> None:
+        """Return when all changes of a stack so far are written. `change`: one of it without content, which is written
+        only if others are open. Raises LeaseLost and NotStored."""
+        if change.stack_id in self._open.values():
+            self.write(change)
 
     def begin(self, stack_id: str, epoch: int) -> None:
         """Return when all changes of a stack are written that will be: before the engine reads it. Raises LeaseLost and
@@ -167,20 +188,29 @@ class Journal:
                 batch = self._take()
                 self._taken.set()
                 self._commit(batch)
-            self._idle.set()
+                self._close(batch)
 
-    def _take(self) -> Sequence[Entry]:
+    def _close(self, batch: Sequence[JournalEntry]) -> None:
+        """Note that these have been written, or refused."""
+        for entry in batch:
+            del self._open[entry.number]
+        first = next(iter(self._open), self._submitted + 1)
+        for last, flag in self._flushes:
+            if last < first:
+                flag.set()
+
+    def _take(self) -> Sequence[JournalEntry]:
         """Remove the changes of the next transaction from those that are pending."""
         most, characters = self._room()
         if self._characters <= characters:
             batch = self._pending.take_many(most)
-            self._characters -= sum([encoded.size for encoded, _ in batch])
+            self._characters -= sum([entry.encoded.size for entry in batch])
             return batch
-        taken: list[Entry] = []
+        taken: list[JournalEntry] = []
         size = 0
         while self._pending and len(taken) < most and size < characters:
             taken.append(self._pending.take())
-            size += taken[-1][0].size
+            size += taken[-1].encoded.size
         self._characters -= size
         return taken
 
@@ -194,7 +224,7 @@ class Journal:
             return self._largest, MOST_CHARACTERS
         return min(self._largest, SHARED, EACH * trees), SHARED_CHARACTERS
 
-    def _commit(self, batch: Sequence[Entry], is_part: bool = False) -> None:
+    def _commit(self, batch: Sequence[JournalEntry], is_part: bool = False) -> None:
         """`is_part`: of a batch that could not be stored as a whole, but may have been written partly."""
         began = self._runtime.monotonic()
         if self._gaps:
@@ -202,14 +232,15 @@ class Journal:
             if not batch:
                 return
         try:
-            written = self._write([encoded for encoded, _ in batch], is_part)
+            written = self._write([entry.encoded for entry in batch], is_part)
         except Exception as error:
             self._isolate(batch, error)
             return
         metrics.journal_changes.observe(len(batch))
-        metrics.journal_characters.observe(sum([encoded.size for encoded, _ in batch]))
+        metrics.journal_characters.observe(sum([entry.encoded.size for entry in batch]))
         metrics.journal_seconds.observe(self._runtime.monotonic() - began)
-        for (change, _, _), then in batch:
+        for entry in batch:
+            change, then = entry.encoded.change, entry.then
             if change.events:
                 self._call(change.stack_id, self._noted, change.stack_id)
             if then is None:
@@ -230,23 +261,23 @@ class Journal:
             with suppress(Exception):               # all that is left to do is done
                 self._refused(stack_id, error)
 
-    def _without_untrue(self, batch: Sequence[Entry]) -> list[Entry]:
+    def _without_untrue(self, batch: Sequence[JournalEntry]) -> list[JournalEntry]:
         """Refuse the changes that set a stack to COMPLETE although an earlier change of it is missing, until the stack
         is read again (`begin`) or has another epoch. Return the others."""
         found = []
-        for encoded, then in batch:
-            change = encoded.change
+        for entry in batch:
+            change = entry.encoded.change
             stack_id, epoch = change.stack_id, self._gaps.get(change.stack_id)
             if epoch is not None and epoch != change.epoch:
                 del self._gaps[stack_id]
             elif epoch is not None and change.stack is not None and change.stack.status is Status.COMPLETE:
-                if then is not None:
-                    self._call(stack_id, then, NotStored(stack_id, MISSING))
+                if entry.then is not None:
+                    self._call(stack_id, entry.then, NotStored(stack_id, MISSING))
                 continue
-            found.append((encoded, then))
+            found.append(entry)
         return found
 
-    def _isolate(self, batch: Sequence[Entry], error: Exception) -> None:
+    def _isolate(self, batch: Sequence[JournalEntry], error: Exception) -> None:
         """Find the change that cannot be stored by bisecting the batch, so that the others are stored.
 
         The runner of its stack is stopped, as its state differs from the stored one.
@@ -256,7 +287,7 @@ class Journal:
             self._commit(batch[:middle], is_part=True)
             self._commit(batch[middle:], is_part=True)
             return
-        (change, _, _), then = batch[0]
+        change, then = batch[0].encoded.change, batch[0].then
         self._gaps[change.stack_id] = change.epoch
         # First: a runner whose thread meets NotStored ends, and has to know the defect by then.
         self._call(change.stack_id, self._refused, change.stack_id, error)

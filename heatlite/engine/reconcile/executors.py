@@ -51,8 +51,9 @@ class Executors:
                          project=lambda make, unmake: self._projects.of(leased, make, unmake),
                          tell_scaling=tell_scaling)
 
+        settle = None if journal is None else lambda: journal.settle(leased.make_change())
         return StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
                             self._registry.frozen(), facade,
-                            StoredResourceCache(self._runtime, self._database, journal, leased.id,
+                            StoredResourceCache(self._runtime, self._database, settle, leased.id,
                                                 first_alone=journal is None and leased.unread_rows is not None),
                             self._may_act, observe=self._settings.observe, interval=self._settings.interval)

@@ -13,7 +13,6 @@ from heatlite.common.runtime import Runtime
 from heatlite.common.shared_computations import SharedComputations
 from heatlite.db import resource_data, resource_lists, resources, templates
 from heatlite.db.connection import Database
-from heatlite.engine.durability.journal import Journal
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import ResourceState
 
@@ -42,15 +41,16 @@ class StoredResources(Protocol):
 
 
 class StoredResourceCache:
-    """Reads through the journal: pending changes are written before a read."""
+    """Reads what is stored; changes of the stack that are pending are written before."""
 
-    def __init__(self, runtime: Runtime, database: Database, journal: Journal | None, stack_id: str,
+    def __init__(self, runtime: Runtime, database: Database, settle: Callable[[], None] | None, stack_id: str,
                  read: Read | None = None, first_alone: bool = False) -> None:
-        """`journal` None: nothing is written meanwhile (a preview, a question). `read`: by default the rows of the
-        stack. `first_alone`: the first row of a block is read by itself, as it may be the only one."""
+        """`settle()`: writes the pending changes of the stack; None: nothing is written meanwhile (a preview, a
+        question). `read`: by default the rows of the stack. `first_alone`: the first row of a block is read by itself,
+        as it may be the only one."""
         self._first_alone = first_alone
         self._database = database
-        self._journal = journal
+        self._settle = settle
         self._stored: Read = read or (lambda tx, first, end: resources.stored(tx, stack_id, first, end))
         self._blocks: dict[int, dict[int, StoredResource]] = {}
         self._whole: set[int] = set()               # of those, the ones that were read as a whole
@@ -67,7 +67,7 @@ class StoredResourceCache:
             if not self._reads.get(number, partial(self._read, number, state.id)):
                 break
         block = self._blocks.get(number, {})
-        if self._journal is None:                   # a preview makes several objects of one row, and changes none
+        if self._settle is None:                    # a preview makes several objects of one row, and changes none
             known = block.get(state.id)
             return StoredResource(state) if known is None else replace(
                 known, state=state, data=dict(known.data), attributes={})
@@ -98,8 +98,8 @@ class StoredResourceCache:
         now, or has changed meanwhile."""
         changed = self._changed[number] = set()
         try:
-            if self._journal is not None:
-                self._journal.flush()
+            if self._settle is not None:
+                self._settle()
             is_known = number in self._blocks
             is_whole = number not in self._whole and (is_known or not self._first_alone)
             first = number * BLOCK if is_whole else row_number
