@@ -72,7 +72,8 @@ class Timers:
             now = self._runtime.monotonic()
             while self._heap and self._heap[0][0] <= now:
                 self._make(heapq.heappop(self._heap)[2])
-            self._earlier.wait(self._heap[0][0] - now if self._heap else None)
+            # The calls have taken time, and others may be due by now.
+            self._earlier.wait(max(self._heap[0][0] - self._runtime.monotonic(), 0.0) if self._heap else None)
 
     def _make(self, timer: Timer) -> None:
         call, timer.call = timer.call, None

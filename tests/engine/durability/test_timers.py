@@ -39,6 +39,17 @@ def test_an_error_of_one_call_keeps_no_other_back(universe, caplog):
     assert 'ZeroDivisionError' in caplog.text
 
 
+def test_calls_that_take_time_do_not_put_off_the_next_one(universe):
+    engine, made = universe.process('engine'), []
+    timers = Timers(engine)
+    for _ in range(5):
+        timers.after(1.0, lambda: engine.sleep(0.5))
+    timers.after(4.0, lambda: made.append(engine.monotonic()))
+    begin = engine.monotonic()
+    pass_time(universe, 10.0)
+    assert made == [begin + 4.0]
+
+
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=300))
 def test_only_what_is_not_cancelled_is_called_in_its_order(calls):
     universe = Universe(1)
