@@ -158,6 +158,11 @@ class Traversal:
         them, and nothing that is visited requires one of them."""
         return self._rows.fill(stored, unread, next_row)
 
+    def choose_current(self) -> None:
+        """Choose the current row of each name: for a target, and once its action has failed, when nothing further
+        begins. The former row of a replacement that has failed is current then, as for clients."""
+        self._rows.choose_current(self.template_id, self._avoided)
+
     def record(self, row: ResourceState) -> None:
         """Take over a row that was changed outside the traversal: a type stored a physical id, a signal was handled.
 
@@ -175,7 +180,8 @@ class Traversal:
         self._uuid = target.uuid
         self._breakpoints.use(target.hooks)
         self._ending = Ending(target.action, target.rollback)
-        self._rows.choose_current(target.template_id, target.avoid_template_id)
+        self._avoided = target.avoid_template_id
+        self.choose_current()
         self._tolerance = Tolerance(target.tolerance, target.template_id)
         if target.tolerance:
             for number in self._rows.current_numbers.values():      # failed before the previous owner was interrupted

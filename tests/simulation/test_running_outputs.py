@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from heatlite.db import stacks
+from heatlite.rpc import messages
 from tests.simulation import cloud
 from tests.simulation.cluster import Cluster, done, outputs
 
@@ -249,3 +250,54 @@ def test_the_text_none_is_no_reference(it):
         row = stacks.get(tx, child(it, child(it, stack_id, 'g'), '0'))
     assert found == {'first': f'arn:openstack:heat::p:stacks/{row.name}/{row.id}'}
     assert 'None' not in [each['value'] for each in it.cloud.objects.values()]
+
+
+# --- an action that has failed, or was cancelled, while steps of it go on ----------------------------------
+
+def failing(**more):
+    return {'type': 'Sim::Thing', 'properties': {'fail': True}, **more}
+
+
+def stored(cluster, stack_id):
+    return outputs(cluster.row(stack_id))
+
+
+def ended(cluster, stack_id, state):
+    until(cluster, lambda: (cluster.row(stack_id).action, cluster.row(stack_id).status) == state)
+    return stored(cluster, stack_id)
+
+
+def test_a_create_that_has_failed_shows_its_outputs_at_once(it):
+    stack_id = it.create('s', template({'a': thing('one'), 'held': held('held'), 'f': failing(depends_on='a')},
+                                       a={'get_resource': 'a'}, word='one'))
+    found = ended(it, stack_id, ('CREATE', 'FAILED'))
+    assert in_progress(it, stack_id, 'held')
+    assert found == {'a': child(it, stack_id, 'a'), 'word': 'one'}
+
+
+@pytest.mark.parametrize('is_cancelled', [True, False])
+def test_an_update_that_has_ended_early_shows_the_outputs_of_the_new_template(it, is_cancelled):
+    stack_id = it.create('s', BEFORE)
+    done(it, stack_id, 'CREATE')
+    more = {} if is_cancelled else {'f': failing(depends_on='b')}
+    it.update(stack_id, {**AFTER, 'resources': {**AFTER['resources'], **more}})
+    until(it, lambda: in_progress(it, stack_id, 'held'))
+    if is_cancelled:
+        it.ask(messages.CancelStack(stack_id, rollback=False))
+    found = ended(it, stack_id, ('UPDATE', 'FAILED'))
+    if is_cancelled:
+        until(it, lambda: 'added' in stored(it, stack_id))
+        found = stored(it, stack_id)
+    assert in_progress(it, stack_id, 'held')
+    assert set(found) == {'a', 'b', 'held', 'added'} and found['added'] == 'after'
+
+
+def test_outputs_after_a_replacement_that_has_failed_are_of_what_is_shown(it):
+    fixed = {'type': 'Sim::Thing', 'properties': {'value': 'one', 'fixed': 'x'}}
+    stack_id = it.create('s', template({'a': fixed}, a={'get_resource': 'a'}))
+    before = outputs(done(it, stack_id, 'CREATE'))
+    it.update(stack_id, template({'a': {'type': 'Sim::Thing', 'properties': {'fixed': 'y', 'fail': True}}},
+                                 a={'get_resource': 'a'}))
+    row = it.settle(stack_id)
+    assert (row.action, row.status) == ('UPDATE', 'FAILED')
+    assert outputs(row) == before

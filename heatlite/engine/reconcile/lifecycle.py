@@ -104,6 +104,9 @@ class StackLifecycle:
                 lambda tx: loading.stored_context(tx, row), reading=True))
             self._timeouts.watch(runner, started)
             next_commands = leased.traversal.stop() + _cancelled_below(runner)
+            shown = self._outputs(runner, has_failed=True)      # also those that work in flight will change
+            self._journal.submit(leased.make_change(stack=StackChange(
+                row.generation, outputs=codec.encode_or_null(shown))))
         else:
             next_commands = self._follow(runner, row)
         # After the credentials were read: they may be those of another user.
@@ -156,7 +159,8 @@ class StackLifecycle:
     def _fail(self, runner: Runner, failed: stacks.StoredStack) -> list[commands.Command]:
         """Store that the action has failed, and report it. Work in flight ends by itself."""
         leased = runner.leased
-        self._journal.write(self._ends.change(failed, leased.lease.epoch))
+        shown = self._outputs(runner, has_failed=True)
+        self._journal.write(self._ends.change(failed, leased.lease.epoch, outputs=codec.encode_or_null(shown)))
         leased.take_end(failed)
         self._ends.report(failed, runner)
         return []
@@ -205,7 +209,7 @@ class StackLifecycle:
             ended = ended if left is None else replace(ended, status=Status.FAILED, reason=left)
         is_deleted = ended.action == Action.DELETE and ended.status == Status.COMPLETE
         deleted_at = self._runtime.now() if is_deleted else None
-        shown = self._outputs(runner)
+        shown = self._outputs(runner, has_failed=status is Status.FAILED)
         brought = None if shown is None else settled(
             leased, status, shown, runner.executor.objects.kind_of, runner.executor.attributes.is_live,
             self._recorder.key)
@@ -226,7 +230,7 @@ class StackLifecycle:
         has_failed = leased.row.status == Status.FAILED     # perhaps while steps were under way: see `report_failure`
         if has_failed:
             self._ends.end_snapshot(leased.row, leased.lease.epoch)
-        shown = codec.encode_or_null(self._outputs(runner))
+        shown = codec.encode_or_null(self._outputs(runner, has_failed))
         # Only the deletion of what the definition no longer has is left: a rollback leads to it.
         is_reached = has_failed and leased.row.action in DEFINING and leased.traversal.has_applied
         try:
@@ -253,11 +257,14 @@ class StackLifecycle:
             self._journal.check(leased.id, leased.lease.epoch)
         return self._clean_up.before_removal(leased, check)
 
-    def _outputs(self, runner: Runner) -> list[dict[str, object]] | None:
-        """Resolve the outputs of a stack; None while it is being deleted."""
+    def _outputs(self, runner: Runner, has_failed: bool) -> list[dict[str, object]] | None:
+        """Resolve the outputs of a stack; None while it is being deleted. `has_failed`: the action, so that a resource
+        may be another row now than while it was being replaced."""
         leased, executor = runner.leased, runner.executor
         if leased.row.action == Action.DELETE:
             return None
+        if has_failed:
+            leased.traversal.choose_current()
         return outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
 
     def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
