@@ -28,7 +28,7 @@ LISTED = {
         'implicit_dependencies.complete': 'works on a draft without a database',
         'outputs.reads': 'parses an expression',
         'signal_dispatcher._in_words': 'puts an error into words',
-        'step_contexts.physical_name': 'asks a type for a name',
+        'step_contexts._whole_name': 'asks a type for a name',
         'step_failures._may_retry': 'classifies an error',
         'unknowns.find': 'asks a type about values'},
     'engine.requests': {

@@ -16,6 +16,8 @@ from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
+LONGEST_ID = 255                        # characters of the physical id of an event, the size of the column
+
 
 class StepContexts:
     """A step is worked on by one thread at a time; different steps may be by different threads."""
@@ -132,10 +134,13 @@ class StepContexts:
         return work.resource
 
     def physical_name(self, row: ResourceState, work: StepContext | None) -> str:
-        """Return the physical name of the resource, for events before there is an id."""
+        """Return the physical name of the resource, for events before there is an id: at most LONGEST_ID characters."""
+        return Resource.reduce_physical_resource_name(self._whole_name(row, work), LONGEST_ID)
+
+    def _whole_name(self, row: ResourceState, work: StepContext | None) -> str:
         if work is not None and work.resource is not None and work.resource.id == row.id:
             try:
-                return work.resource.physical_resource_name() or ''
+                return str(work.resource.physical_resource_name() or '')
             except Exception as error:              # of a plug-in that makes names itself; the event needs none of them
                 defects.log(LOG, error, 'Naming %s in stack %s failed', row.name, self._leased.id)
         return physical_name(self._leased.row.name, row.name, row.uuid)
