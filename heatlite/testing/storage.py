@@ -258,12 +258,29 @@ def _fresh_file(folder: Path) -> str:
     if not _TEMPLATE_FILE:
         made = Database(f'sqlite:///{path}')
         sync.up(made)
+        with made.writer() as tx:
+            refuse_long_texts(tx)
         made.close()
         with Database(f'sqlite:///{path}').writer() as tx:
             tx.exec_driver_sql('SELECT 1')
         _TEMPLATE_FILE.append(path.read_bytes())
     path.write_bytes(_TEMPLATE_FILE[0])
     return f'sqlite:///{path}'
+
+
+def refuse_long_texts(tx: Connection) -> None:
+    """Make a database of SQLite refuse texts that are longer than their column, as MariaDB and PostgreSQL do: it
+    ignores the lengths of columns itself."""
+    for table in metadata.sorted_tables:
+        for column in table.columns:
+            most = column.type.length if isinstance(column.type, sa.String) else None
+            if most is None:
+                continue
+            for change in ('INSERT', f'UPDATE OF "{column.name}"'):
+                tx.exec_driver_sql(
+                    f'CREATE TRIGGER "{table.name}_{column.name}_{change[:6]}" BEFORE {change} ON "{table.name}" '
+                    f'WHEN length(NEW."{column.name}") > {most} BEGIN SELECT RAISE(ABORT, '
+                    f"'Data too long for column {table.name}.{column.name}'); END")
 
 
 # --- a server ------------------------------------------------------------------------------------------------
