@@ -120,6 +120,9 @@ class Checker(DocumentChecks):
             if len(name) > LONGEST_NAME:
                 yield Diagnostic(exception.StackValidationFailed(
                     message=_('Resource name is longer than %s characters') % LONGEST_NAME), path, rule=rules.NAME)
+            if len(resource.type) > LONGEST_NAME:
+                yield Diagnostic(exception.StackValidationFailed(
+                    message=_('Resource type is longer than %s characters') % LONGEST_NAME), path, rule=rules.TYPE)
             try:
                 self.facts[name] = self._facts_of(resource)
                 if name in self.right:
@@ -226,9 +229,14 @@ class Checker(DocumentChecks):
             resource = resources[name]
             turns.spend(STEPS_PER_ITEM + len(resource.depends_on) // 4)
             if resource.is_external:
+                external_id = self._external_id(resource)
+                if isinstance(external_id, str) and len(external_id) > LONGEST_NAME:
+                    yield Diagnostic(exception.StackValidationFailed(
+                        message=_('External id is longer than %s characters') % LONGEST_NAME),
+                        (*resource.path, self.keys.external_id), rule=rules.REFERENCE)
                 if resource.depends_on:
                     yield Diagnostic(exception.InvalidExternalResourceDependency(
-                        resource_type=resource.type, external_id=self._external_id(resource)), resource.path)
+                        resource_type=resource.type, external_id=external_id), resource.path)
                 continue
             for needed in resource.depends_on:
                 if needed not in self.definition.all_resources and needed not in self.definition.left_out:

@@ -539,3 +539,18 @@ resources:
 '''), TYPES)
     assert shown['Environment']['resource_registry'] == {
         'resources': {}, 'OS::Ceilometer::Alarm': 'OS::Aodh::Alarm', 'OS::Quantum::Net': 'OS::Neutron*'}
+
+
+@pytest.mark.parametrize('kind, more, message', [
+    ('t' * 256, '', 'Resource type is longer than 255 characters'),
+    ('t' * 255, '', None),
+    ('OS::Heat::Value', f'external_id: {"x" * 256}', 'External id is longer than 255 characters'),
+    ('OS::Heat::Value', 'external_id: {list_join: ["", [' + 'x' * 128 + ', ' + 'x' * 128 + ']]}',
+     'External id is longer than 255 characters'),
+    ('OS::Heat::Value', f'external_id: {"x" * 255}', None)])
+def test_texts_that_are_longer_than_their_column(kind, more, message):
+    text = f'heat_template_version: 2018-08-31\nresources:\n  r:\n    type: {kind}\n    {more}\n'
+    child = 'heat_template_version: 2018-08-31\n'
+    found = lint.check(build(text, {'resource_registry': {kind: 'child.yaml'}} if kind[0] == 't' else None,
+                             files={'child.yaml': child}), TYPES)
+    assert [str(each.error) for each in found] == ([] if message is None else [message])
