@@ -60,7 +60,8 @@ class TakesNoWrites(exception.DatabaseUnavailable):
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise errors of drivers that may pass as Contention, TakesNoWrites or DatabaseUnavailable."""
+    """Raise errors of drivers that may pass as Contention, TakesNoWrites or DatabaseUnavailable; others as they are,
+    with the text of an internal error."""
     try:
         yield
     except db_exception.DBDeadlock as error:
@@ -78,6 +79,8 @@ def translated() -> Iterator[None]:
         if _lacks_a_table(original):
             raise exception.DatabaseUnavailable(
                 reason=_('its tables are not there yet, heatlite-manage db_sync makes them')) from error
+        if isinstance(error, db_exception.DBError):     # its text becomes the reason of a resource, or an answer
+            error.args = (f'Internal error: {type(error).__name__}',)   # had the statement with its values
         raise
 
 

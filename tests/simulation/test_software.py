@@ -9,6 +9,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception, limits
 from heatlite.db import resource_lists, software_configs, software_deployments
+from heatlite.engine.requests import software_lengths
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
 from tests.simulation import stores
@@ -624,3 +625,33 @@ def test_a_record_says_all_that_was_deployed(kind):
         cluster.update(stack_id, template(None))
         done(cluster, stack_id, 'UPDATE')
         assert deployments(cluster)[0].input_values == {}
+
+
+@pytest.mark.parametrize('place, resource', [
+    ('"group": expected at most 255 characters',
+     {'type': 'OS::Heat::SoftwareConfig', 'properties': {'group': 'g' * 256, 'config': 'x'}}),
+    ('"name": expected at most 255 characters',
+     {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+         'config': {'get_resource': 'config'}, 'server': {'get_resource': 'server'}, 'name': 'n' * 256}}),
+    ('"server_id": expected at most 36 characters',
+     {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+         'config': {'get_resource': 'config'}, 'server': 's' * 37}})])
+def test_a_text_longer_than_its_column_fails_with_the_name_of_the_field(place, resource):
+    template = deployed()
+    template['resources']['long'] = resource
+    with Cluster(engines=1) as cluster:
+        row = cluster.settle(cluster.create('s', template))
+    assert (row.action, row.status) == ('CREATE', 'FAILED')
+    assert f'Invalid value for {place}' in row.reason
+
+
+@pytest.mark.parametrize('store', stores.AVAILABLE)
+def test_the_reason_of_a_failure_has_no_statement_of_the_database(store, monkeypatch):
+    monkeypatch.setattr(software_lengths, 'LONGEST', {})        # so that the database refuses the text
+    template = deployed()
+    template['resources']['config']['properties']['group'] = 'g' * 256
+    with Cluster(engines=1, storage=stores.storage(store)) as cluster:
+        row = cluster.settle(cluster.create('s', template))
+    assert (row.action, row.status) == ('CREATE', 'FAILED')
+    assert 'Internal error: DB' in row.reason
+    assert not any(word in row.reason for word in ('INSERT', 'ggg', 'software_config'))

@@ -33,6 +33,7 @@ from heatlite.db.connection import Database
 from heatlite.db.resource_lists import Holder
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
+from heatlite.engine.requests import software_lengths
 from heatlite.engine.requests.ignored_errors import IgnoredError
 from heatlite.engine.resource_keeping import too_much_metadata
 from heatlite.engine.resources import software_config_io
@@ -108,8 +109,10 @@ class Software:
                                **fields: object) -> ShownConfig:
         """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
-        Raises RequestLimitExceeded, and HTTPBadRequest for a default that is none of the type of its input.
+        Raises RequestLimitExceeded, and HTTPBadRequest for a default that is none of the type of its input and for a
+        text that is longer than its column.
         """
+        software_lengths.check(fields)
         given = fields.get('inputs')
         try:
             inputs = software_config_io.with_typed_defaults(given if isinstance(given, list) else ())
@@ -163,6 +166,10 @@ class Software:
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
                                    deployment_id: str | None = None, **fields: object) -> ShownDeployment:
+        """Store a deployment. Raises NotFound, RequestLimitExceeded, and InvalidField for a text that is longer than
+        its column."""
+        software_lengths.check({**fields, 'server_id': server_id})
+
         def insert(tx: Connection) -> str:
             self._own_config(tx, context, config_id, held=True)
             with _growing(tx, context.owning_project(), server_id):
@@ -191,8 +198,11 @@ class Software:
         """Deploy a derived `config` on a server, and delete the deployment's former config in the same transaction: the
         deployment always refers to an existing config, and no other one is left.
 
-        Idempotent: a repeated call after a crash keeps the result that the server may have reported meanwhile.
+        Idempotent: a repeated call after a crash keeps the result that the server may have reported meanwhile. Raises
+        InvalidField for a text that is longer than its column.
         """
+        software_lengths.check({**config, **fields, 'server_id': server_id})
+
         def put(tx: Connection) -> str:
             known = software_deployments.show(tx, deployment_id)
             if known is not None:                   # the id may come from a template or an adopted document
@@ -227,7 +237,10 @@ class Software:
 
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
                                    updated_at: datetime | None = None, **fields: Any) -> ShownDeployment:
-        """Change the given fields; empty ones stay unchanged. Raises NotFound."""
+        """Change the given fields; empty ones stay unchanged. Raises NotFound, and InvalidField for a text that is
+        longer than its column."""
+        software_lengths.check(fields)
+
         def change(tx: Connection) -> str | None:
             deployment = self._own_deployment(tx, context, deployment_id)
             presence.enter(tx, deployment.project_id)
