@@ -246,7 +246,13 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
                 if not self.rfile.peek(1):
                     return b''
                 record.expect(HEAD, bounds.header_seconds)
-            return bytes(self.rfile.readline(self.server.url_length_limit))
+            line = bytes(self.rfile.readline(self.server.url_length_limit))
+            if len(line) >= self.server.url_length_limit:
+                metrics.http_dropped.labels('malformed').inc()
+                self._refuse(HTTPStatus.REQUEST_URI_TOO_LONG,
+                             f'The request line must be shorter than {self.server.url_length_limit} bytes.')
+                return b''
+            return line
         except (OSError, ValueError):           # reset, or shut down
             return b''
 

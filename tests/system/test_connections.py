@@ -92,6 +92,14 @@ def test_one_address_cannot_use_up_the_places_of_others(service):
         assert wire.answer(kept)[0] == 200
 
 
+def test_a_request_line_that_is_too_long_is_answered_with_a_document(service):
+    _, port = service()
+    for length in (8192, 100_000):
+        status, headers, body = wire.send(port, wire.request('GET', '/v1/' + 'a' * length))
+        assert (status, headers['content-type'], headers['connection']) == (414, 'application/json', 'close')
+        assert 'The request line must be shorter than' in json.loads(body)['error']['message']
+
+
 def closing_peer(port):
     return contextlib.closing(wire.connect(port))
 
