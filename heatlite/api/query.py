@@ -56,9 +56,15 @@ class Query:
         value = self.text('limit')
         return None if value is None or (_NATURAL.match(value) and _is_too_large(value)) else natural('limit', value)
 
-    def natural_or_error(self, key: str, default: int = 0) -> int:
-        """Return a non-negative integer. An empty value is an error."""
-        return natural(key, self._values[key][-1]) if key in self._values else default
+    def depth(self, deepest: int) -> int:
+        """Return the value of `nested_depth`, at most `deepest`, however large it is. An empty value counts as 0."""
+        value = self.text('nested_depth')
+        return 0 if value is None else _at_most(deepest, 'nested_depth', value)
+
+    def depth_or_error(self, deepest: int) -> int:
+        """As `depth`, but an empty value is an error."""
+        return _at_most(deepest, 'nested_depth', self._values['nested_depth'][-1]) \
+            if 'nested_depth' in self._values else 0
 
     def tags(self, key: str) -> tuple[str, ...]:
         value = self.text(key)
@@ -104,6 +110,11 @@ def decimal(key: str, written: str) -> int:
             _("Value '%(value)s' is too large for '%(key)s', which is at most %(most)s.")
             % {'value': written[:40], 'key': key, 'most': LARGEST_INTEGER})
     return int(written)
+
+
+def _at_most(most: int, key: str, written: str) -> int:
+    is_too_large = _NATURAL.match(written) and _is_too_large(written)
+    return most if is_too_large else min(natural(key, written), most)
 
 
 def _is_too_large(written: str) -> bool:

@@ -83,7 +83,7 @@ class ListEvents:
         return cls(
             limit=query.limit(), marker=query.text('marker'),
             sort_keys=tuple(EVENT_SORT_KEYS[key] for key in query.texts('sort_keys') if key in EVENT_SORT_KEYS),
-            sort_dir=query.direction(), nested_depth=min(query.natural('nested_depth') or 0, deepest),
+            sort_dir=query.direction(), nested_depth=query.depth(deepest),
             filters=split_states(_columns(query, EVENT_FILTERS)))
 
 
@@ -105,7 +105,7 @@ class ListResources:
         types = columns.pop('type', ())
         if 'id' in columns:                     # row numbers are internal: treat it as the id that users see
             columns['physical_id'] = (*columns.get('physical_id', ()), *columns.pop('id'))
-        return cls(nested_depth=min(query.natural_or_error('nested_depth'), deepest),
+        return cls(nested_depth=query.depth_or_error(deepest),
                    with_detail=query.boolean('with_detail'), type_contains=types, filters=columns)
 
 

@@ -130,3 +130,15 @@ def test_resources_refuse_unknown_keys():
 def test_depth_is_capped():
     assert schemas.ListResources.parse(query.Query({'nested_depth': ['50']}), deepest=5).nested_depth == 5
     assert schemas.ListEvents.parse(query.Query({'nested_depth': ['50']}), deepest=5).nested_depth == 5
+
+
+@pytest.mark.parametrize('kind', [schemas.ListResources, schemas.ListEvents])
+@pytest.mark.parametrize('depth', ['2147483648', '99999999999999', '9' * 5000])
+def test_a_depth_beyond_any_number_is_the_deepest(kind, depth):
+    assert kind.parse(query.Query({'nested_depth': [depth]}), deepest=5).nested_depth == 5
+
+
+@pytest.mark.parametrize('depth', ['-99999999999999', '099999999999999', '9x'])
+def test_a_depth_that_is_no_number_is_refused(depth):
+    with pytest.raises(exception.HTTPBadRequest, match='nested_depth'):
+        schemas.ListResources.parse(query.Query({'nested_depth': [depth]}), deepest=5)
