@@ -71,8 +71,7 @@ def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePla
         raise exception.InvalidField('action', _('update or delete'), action)
     if body.get('revision') is not None:
         return _plan_of_revision(body, stack_id, refresh)
-    patch = 'existing' in body and boolean('existing', body['existing'])
-    fields = _update(body, stack_id, limits, patch)
+    fields = _update(body, stack_id, limits, _is_existing(body))
     fields['converge'] = _refreshed(fields['converge'], refresh)
     return messages.CreatePlan(**fields, action=action)
 
@@ -195,13 +194,17 @@ def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) ->
 
 def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> _Update:
     fields, converge = _options(body), _converge(body)
-    existing = patch or ('existing' in body and boolean('existing', body['existing']))
+    existing = patch or _is_existing(body)
     forgotten = body.get('clear_parameters') or ()
     if isinstance(forgotten, str) or not all(isinstance(name, str) for name in _listed('clear_parameters', forgotten)):
         raise exception.InvalidField('clear_parameters', _('a list of names'), forgotten)
     source = _source(body, limits, required=not patch, over_stored=existing)
     return {**fields, **source, 'stack_id': stack_id, 'converge': converge, 'existing': existing,
             'clear_parameters': tuple(forgotten) if existing else ()}
+
+
+def _is_existing(body: Body) -> bool:
+    return body.get('existing') is not None and boolean('existing', body['existing'])
 
 
 def _converge(body: Body) -> bool | None:
@@ -223,8 +226,11 @@ def _options(body: Body) -> _Options:
 def files(body: Body) -> Mapping[str, str]:
     """Return the files of a request, by name. Raises InvalidField."""
     found = body.get('files') or {}
-    if not isinstance(found, Mapping) or not all(isinstance(text, str) for text in found.values()):
+    if not isinstance(found, Mapping):
         raise exception.InvalidField('files', _('a map of names and texts'), type(found).__name__)
+    for name, text in found.items():
+        if not isinstance(text, str):
+            raise exception.InvalidField('files', _('a text for the file "%s"') % name, type(text).__name__)
     if len(found) > MOST_FILES:
         raise exception.InvalidField('files', _('at most %d files') % MOST_FILES, len(found))
     return found

@@ -240,3 +240,18 @@ def test_a_plan_with_refresh_is_one_of_an_update_that_converges(body, converge):
 def test_what_a_plan_cannot_refresh(body, words):
     assert words in refusal(exception.HTTPBadRequest, bodies.plan_change, {'template': HOT, **body}, 'id', LIMITS)
     assert 'only for' in refusal(exception.HTTPBadRequest, bodies.plan_create, {**NAMED, 'refresh': True}, LIMITS)
+
+
+def test_existing_may_be_null():
+    body = {'template': HOT, 'existing': None}
+    assert not bodies.update_stack(body, 'id', LIMITS, False).existing
+    assert not bodies.preview_update_stack(body, 'id', LIMITS, False, False).existing
+    assert not bodies.plan_change(body, 'id', LIMITS).existing
+    assert bodies.update_stack(body, 'id', LIMITS, True).existing
+
+
+def test_the_file_that_is_no_text_is_named():
+    with pytest.raises(exception.HTTPBadRequest, match='expected a text for the file "b", found \'dict\''):
+        bodies.files({'files': {'a': 'text', 'b': {}}})
+    with pytest.raises(exception.HTTPBadRequest, match="expected a map of names and texts, found 'list'"):
+        bodies.files({'files': ['a']})

@@ -66,7 +66,7 @@ def _stack(req: Request, fields: Mapping[str, object], known: dict[str, str]) ->
     if found.deleted_at is not None:
         raise finding.unknown(name)
     known |= {name: found.id, found.name: found.id, found.id: found.id}
-    existing = 'existing' in fields and boolean('existing', fields['existing'])
+    existing = fields.get('existing') is not None and boolean('existing', fields['existing'])
     message = bodies.update_stack(fields, found.id, limits, existing)
     return {**message.arguments(), 'rename': _text(fields, 'new_name') if fields.get('new_name') is not None else None}
 
