@@ -24,6 +24,11 @@ Row = TypeVar('Row', stacks.Identity, stacks.StoredStack)
 _UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z', re.I)
 
 
+def stored_id(text: str) -> str:
+    """Return the id of a stack as it is stored, in lower case, if the text is one in any case; else the text."""
+    return text.lower() if _UUID.match(text) else text
+
+
 def visible(req: Request, row: Row | None, stack_name: str) -> Row:
     """`row` itself. Raises EntityNotFound unless it has this name and the caller may see it.
 
@@ -118,7 +123,7 @@ def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> stacks.Ident
     """Look up by id if the text is one, deleted stacks included; else, or if not found, by name in the caller's
     project."""
     if _UUID.match(text):
-        found = stacks.identity(tx, text)
+        found = stacks.identity(tx, stored_id(text))
         if found is not None and _may_see(req, found):
             return visible(req, found, found.name)
     found = stacks.by_name(tx, req.context.project_id, text)

@@ -11,7 +11,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 import routes as routing
 import webob
 
-from heatlite.api import faults, wsgi
+from heatlite.api import faults, finding, wsgi
 from heatlite.api.middleware import access, context
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -90,6 +90,8 @@ class Router:
         if found is None:
             return None
         values, line = found
+        if 'stack_id' in values:
+            values['stack_id'] = finding.stored_id(values['stack_id'])
         return wsgi.RouteMatch(self._paths[line.routepath][method], MappingProxyType(values))
 
     def _unmatched(self, path: str, method: str) -> webob.Response:

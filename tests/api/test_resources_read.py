@@ -130,3 +130,18 @@ def test_secret_data_of_nested_stacks_are_masked(database):
     path = f'/v1/{in_process.PROJECT}/stacks/{name}/{root_id}/resources?nested_depth=2&with_detail=true'
     assert [each['attributes']['value'] for each in in_process.ask(api, 'GET', path).json['resources']] == [
         '****** ******'] * 2
+
+
+def test_the_id_of_a_stack_may_be_in_upper_case(database):
+    api = in_process.build(in_process.options(), database, in_process.NoEngine())
+    stack_id = rows.number(0xabcdef, 1)
+    with database.writer() as tx:
+        tx.execute(tables.stack.insert().values(rows.stack(stack_id, 'Upper', 1)))
+    stacks = f'/v1/{in_process.PROJECT}/stacks'
+    for path in (f'{stacks}/{stack_id.upper()}', f'{stacks}/Upper/{stack_id.upper()}'):
+        answer = in_process.ask(api, 'GET', path)
+        if answer.status_int == 302:
+            assert answer.location.endswith(f'/stacks/Upper/{stack_id}')
+        else:
+            assert (answer.status_int, answer.json['stack']['id']) == (200, stack_id)
+    assert in_process.ask(api, 'GET', f'{stacks}/upper/{stack_id}').status_int == 404

@@ -55,6 +55,13 @@ def test_a_path_has_the_route_that_it_has_among_all(router, whole, seed):
     assert hits > 100
 
 
+def test_the_id_of_a_stack_may_be_in_upper_case(router):
+    stack_id = 'abcdef00-0000-4000-8000-00000000000f'
+    for name in ('Web', stack_id.upper()):
+        match = router.match('GET', f'/p/stacks/{name}/{stack_id.upper()}/resources/R')
+        assert (match.values['stack_id'], match.values['stack_name']) == (stack_id, name)
+
+
 def test_the_values_of_a_path_cannot_be_changed_for_the_next_request(router):
     match = router.match('GET', '/p/stacks/s/i')
     with pytest.raises(TypeError):
