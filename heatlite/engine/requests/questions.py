@@ -47,7 +47,8 @@ class Question(Generic[T_co]):
 
 
 def ask(runtime: Runtime, context: RequestContext, questions: Sequence[Question[object]], seconds: float) -> None:
-    """Ask all questions, each in a green thread. Those without an answer after so many seconds are given up."""
+    """Ask all questions, each in a green thread. Those without an answer after so many seconds are given up; all are if
+    the request ends meanwhile. No thread is left that asks: it would use connections and turns of the services."""
     done = runtime.flag()
     about, mask = subject(), mask_of_thread()
 
@@ -59,7 +60,10 @@ def ask(runtime: Runtime, context: RequestContext, questions: Sequence[Question[
             done.set()
 
     threads = [runtime.spawn(one, question) for question in questions]
-    if threads and not done.wait(seconds):
+    try:
+        if threads:
+            done.wait(seconds)
+    finally:
         for thread, question in zip(threads, questions, strict=True):
             if not question.is_over:
                 thread.kill()

@@ -55,6 +55,25 @@ def test_what_hangs_is_given_up():
     assert [each.failure for each in found] == ['the service did not answer in time', '']
 
 
+def test_a_request_that_ends_leaves_no_thread_that_asks():
+    universe = Universe(1)
+    runtime = universe.process('engine')
+    asking = []
+
+    def read():
+        asking.append(1)
+        try:
+            runtime.sleep(1000)
+        finally:
+            asking.pop()
+
+    request = runtime.spawn(questions.ask, runtime, CONTEXT, [Question(str(each), read) for each in range(50)], 45.0)
+    assert universe.run(lambda: len(asking) == 50)
+    request.kill()
+    assert not asking
+    universe.close()
+
+
 @pytest.mark.parametrize('error, failure', [
     (services.Forbidden('secret'), 'the service refuses your credentials'),
     (services.EndpointNotFound('http://secret'), 'the service is not in the catalogue'),
