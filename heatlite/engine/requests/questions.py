@@ -23,8 +23,11 @@ T_co = TypeVar('T_co', covariant=True)
 class Question(Generic[T_co]):
     """`what`: what is read, for messages. `failure`: why there is no answer; '' if there is one or it is not wanted."""
 
-    def __init__(self, what: str, read: Callable[[], T_co]) -> None:
-        self.what = what
+    def __init__(self, kind: str, read: Callable[[], T_co], what: str | None = None) -> None:
+        """`kind`: of what is read; has few values, none of them chosen by a user, since failures of one kind share
+        their log lines. `what`: if it says more than the kind."""
+        self.what = kind if what is None else what
+        self._kind = kind
         self.failure = ''
         self._read = read
         self._answers: list[T_co] = []
@@ -33,7 +36,7 @@ class Question(Generic[T_co]):
         try:
             self._answers.append(self._read())
         except Exception as error:              # of clients, of plug-ins in their place, of unexpected answers
-            log_throttle.log(LOG, logging.INFO, (self.what, type(error)), 'Reading %s: %s: %s', self.what,
+            log_throttle.log(LOG, logging.INFO, (self._kind, type(error)), 'Reading %s: %s: %s', self.what,
                              type(error).__name__, error)
             self.failure = _reason(error)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from keystoneauth1 import exceptions as services
@@ -136,7 +137,7 @@ class StackSets:
             except exception.HeatException as error:
                 return {'reason': str(error).partition('\n')[0]}
 
-        asked = [Question(f"member {each['name']}", lambda each=each: one(each)) for each in every]  # type: ignore[misc]
+        asked = [Question('members of stack sets', partial(one, each), what=f"member {each['name']}") for each in every]
         questions.ask(self._runtime, context, asked, SECONDS)
         context.check_in_time(self._runtime.now())
         return [{'name': member['name'], **unknown, 'reason': question.failure or None, **question.answer({})}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception
+from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
@@ -84,6 +86,14 @@ def test_a_request_that_ends_leaves_no_thread_that_asks():
 def test_failures_do_not_tell_where_the_service_is(error, failure):
     _seconds, [found] = asked(fails(error))
     assert found.failure == failure and found.answer(None) is None
+
+
+def test_what_users_name_shares_its_log_lines(caplog):
+    caplog.set_level(logging.INFO)
+    log_throttle.forget()
+    for name in ('web', 'db', 'cache'):
+        Question('members of stack sets', lambda: {}['secret'], what=f'member {name}').ask()
+    assert [record.getMessage() for record in caplog.records] == ["Reading member web: KeyError: 'secret'"]
 
 
 def test_nothing_to_ask_takes_no_time():
