@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import logging
 import os
-import queue
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from oslo_config import cfg
 
 from heatlite.common import messaging, outages
+from heatlite.common.bus_sender import BusSender
 
 LOG = logging.getLogger(__name__)
 
 LONGEST = 255                   # characters of one text in an event
-WAITING = 1000                  # most events of one process that wait for the bus; further ones are lost
 FILE, BUS = 'file of the audit trail', 'message bus of the audit trail'
 OF_API, OF_ENGINE = 'audit.http.response', 'audit.stack.action'         # event types on the bus
 SUCCESS, FAILURE = 'success', 'failure'
@@ -97,15 +97,14 @@ class Trail:
         self._observer = observer
         self._file = file
         self._publish = publish
-        self._waiting: queue.Queue[tuple[str, dict[str, object]]] = queue.Queue(WAITING)
-        self._sender: threading.Thread | None = None
+        self._sender = BusSender(BUS, lambda send: threading.Thread(target=send, daemon=True).start())
 
     def record(self, event_type: str, change: AuditedChange) -> None:
         made = document(change, self._observer)
         if self._file:
             self._write(made)
         if self._publish is not None:
-            self._send(event_type, made)
+            self._sender.put(partial(self._publish, event_type, made))
 
     def _write(self, made: Mapping[str, object]) -> None:
         """Append a line: one write, so that lines of several processes do not mix. The file may be rotated."""
@@ -121,28 +120,6 @@ class Trail:
         else:
             if outages.current:
                 outages.back(FILE)
-
-    def _send(self, event_type: str, made: dict[str, object]) -> None:
-        try:
-            self._waiting.put_nowait((event_type, made))
-        except queue.Full:
-            outages.away(BUS, 'too many events wait for it')
-            return
-        if self._sender is None:
-            self._sender = threading.Thread(target=self._deliver, daemon=True)
-            self._sender.start()
-
-    def _deliver(self) -> None:
-        assert self._publish is not None
-        while True:
-            event_type, made = self._waiting.get()
-            try:
-                self._publish(event_type, made)
-            except Exception as error:          # of any driver; the events go on
-                outages.away(BUS, error)
-            else:
-                if outages.current:
-                    outages.back(BUS)
 
 
 class _Context(dict[str, object]):

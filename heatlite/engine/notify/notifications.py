@@ -1,23 +1,24 @@
 """Sends stack changes as notifications on the message bus (docs/spec/rest.rst, "Notifications").
 
-[oslo_messaging_notifications] configures whether and where. The bus never delays or fails an action.
+[oslo_messaging_notifications] configures whether and where. The bus never delays or fails an action: what it does not
+take is lost, and reported.
 """
 
 from __future__ import annotations
 
-import logging
-from collections import deque
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Protocol
 
 from oslo_config import cfg
 
-from heatlite.common import log_throttle, messaging, timeutils
+from heatlite.common import messaging, timeutils
+from heatlite.common.bus_sender import BusSender
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 
-LOG = logging.getLogger(__name__)
+BUS = 'message bus of notifications'           # in `outages`
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,13 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
         return silent
     level = str(conf.default_notification_level).lower()
 
-    waiting: deque[tuple[NotificationContext, str, dict[str, object], str]] = deque()
-    sending = False
+    # One after the other: the end of an action must not overtake its start.
+    waiting = BusSender(BUS, runtime.spawn)
 
-    def send() -> None:
-        """Send them one after the other: the end of an action must not overtake its start."""
-        nonlocal sending
-        while waiting:
-            context, event_type, body, priority = waiting.popleft()
-            try:
-                getattr(notifier, priority)(context, event_type, body)
-            except Exception as error:
-                log_throttle.log(LOG, logging.WARNING, type(error).__name__, 'The notification %s was not sent: %s',
-                                 event_type, error, extra={'context': context})
-        sending = False
+    def send(priority: str, context: NotificationContext, event_type: str, body: dict[str, object]) -> None:
+        getattr(notifier, priority)(context, event_type, body)
 
     def notify(stack: StoredStack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
-        nonlocal sending
         body = payload(stack, action, status, reason)
         if scaling is None:
             kind, suffix = f'stack.{action.lower()}', SUFFIXES.get(status)
@@ -78,11 +69,8 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
             body |= {name: value for name, value in asdict(scaling).items() if name != 'phase'}
         if suffix is None:
             return
-        waiting.append((context_of(stack), f'orchestration.{kind}.{suffix}', body,
-                        'error' if suffix == 'error' else level))
-        if not sending:
-            sending = True
-            runtime.spawn(send)
+        priority = 'error' if suffix == 'error' else level
+        waiting.put(partial(send, priority, context_of(stack), f'orchestration.{kind}.{suffix}', body))
 
     return notify
 

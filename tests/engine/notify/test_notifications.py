@@ -1,5 +1,6 @@
 """What the bus is told of stacks, through the messaging library's own test driver."""
 
+import logging
 from dataclasses import fields, replace
 from datetime import datetime
 
@@ -8,7 +9,7 @@ import pytest
 from oslo_config import cfg
 from oslo_messaging.notify import _impl_test
 
-from heatlite.common import config
+from heatlite.common import bus_sender, config, metrics, outages
 from heatlite.common.context import RequestContext
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db.stacks import StoredStack
@@ -54,6 +55,25 @@ def test_each_change_of_state_has_its_event(conf, status, suffix, priority):
 
 def test_without_a_driver_nothing_is_sent(conf):
     assert told(conf, 'CREATE', 'COMPLETE', 'because') == []
+
+
+def test_what_the_bus_does_not_take_is_bounded_and_reported(conf, caplog):
+    caplog.set_level(logging.WARNING)
+    outages.forget()
+    conf.set_override('driver', ['test'], group='oslo_messaging_notifications')
+    runtime = GreenRuntime()
+    notify = notifications.sender(conf, runtime)
+    for number in range(bus_sender.WAITING + 7):        # none is sent before this thread waits
+        notify(STACK, 'CREATE', 'IN_PROGRESS', str(number))
+    assert metrics.registry.get_sample_value('heatlite_outage', {'service': notifications.BUS}) == 1
+    runtime.sleep(0)
+    sent = [message['payload']['state_reason'] for _context, message, _priority, _retry in _impl_test.NOTIFICATIONS]
+    assert sent == [str(number) for number in range(bus_sender.WAITING)]
+    first, last = (record.getMessage() for record in caplog.records if 'message bus' in record.getMessage())
+    assert first == ('Work waits for the message bus of notifications: '
+                     '1000 notifications wait for it; further ones are lost')
+    assert last.startswith('The message bus of notifications answers again after') and last.endswith('(7 failures)')
+    assert metrics.registry.get_sample_value('heatlite_outage', {'service': notifications.BUS}) == 0
 
 
 def test_consumers_learn_the_user_of_the_last_request(conf):
