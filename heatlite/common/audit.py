@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import stat
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -109,17 +110,28 @@ class Trail:
     def _write(self, made: Mapping[str, object]) -> None:
         """Append a line: one write, so that lines of several processes do not mix. The file may be rotated."""
         assert self._file is not None
+        line = json.dumps(made).encode() + b'\n'
         try:
-            place = os.open(self._file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            place = os.open(self._file, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                os.write(place, json.dumps(made).encode() + b'\n')
+                if _is_cut(place):
+                    line = b'\n' + line
+                written = os.write(place, line)
             finally:
                 os.close(place)
+            if written < len(line):             # no space is left; the next event begins a line of its own
+                raise OSError(f'only {written} of the {len(line)} bytes of an event were written')
         except OSError as error:
             outages.away(FILE, error)
         else:
             if outages.current:
                 outages.back(FILE)
+
+
+def _is_cut(place: int) -> bool:
+    """Whether the last line of a file has no end: a process, perhaps another one, could write only a part of it."""
+    found = os.fstat(place)
+    return stat.S_ISREG(found.st_mode) and found.st_size > 0 and os.pread(place, 1, found.st_size - 1) != b'\n'
 
 
 class _Context(dict[str, object]):
