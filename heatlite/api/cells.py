@@ -36,11 +36,11 @@ HEADER = 'X-Heatlite-Cell'          # in which an administrator names a cell
 
 @dataclass(frozen=True)
 class _Read:
-    """What was read of the map; `at`: when that began. `error`: why it could not be read."""
+    """What was read of the map; `at`: when that began. `failure`: the database's reason why it could not be read."""
 
     at: float
     place: ProjectPlace | None = None
-    error: exception.DatabaseUnavailable | None = None
+    failure: str | None = None
 
     def is_fresh(self, now: float) -> bool:
         if self.place is None:
@@ -68,8 +68,8 @@ class ProjectMap:
         known = self._known.get(project_id)
         if known is None or not known.is_fresh(runtime.current().monotonic()):
             return None
-        if known.error is not None:
-            raise exception.DatabaseUnavailable(reason=known.error)
+        if known.failure is not None:
+            raise exception.DatabaseUnavailable(reason=known.failure)
         return known.place
 
     def _read(self, project_id: str) -> ProjectPlace:
@@ -82,7 +82,7 @@ class ProjectMap:
                 with self._home.reader() as tx:
                     place = project_cells.find(tx, project_id)
             except exception.DatabaseUnavailable as error:
-                self._known.put(project_id, _Read(runtime.current().monotonic(), error=error))
+                self._known.put(project_id, _Read(runtime.current().monotonic(), failure=str(error.kwargs['reason'])))
                 raise
             self._known.put(project_id, _Read(began, place))
             return place

@@ -252,3 +252,18 @@ def test_an_unreadable_map_is_not_guessed(world):
     with world.home.writer() as tx:
         tx.exec_driver_sql('ALTER TABLE project_cell RENAME TO gone')
     assert world.read(WEB)[0] >= 500
+
+
+def test_a_request_that_is_refused_at_once_reads_the_same_reason(world, monkeypatch):
+    monkeypatch.setattr(cells, 'FAILED_SECONDS', 1000.0)
+    with world.home.writer() as tx:
+        tx.exec_driver_sql('ALTER TABLE project_cell RENAME TO gone')
+    places = cells.ProjectMap(world.home)
+    errors = []
+    for _request in range(2):
+        with pytest.raises(exception.DatabaseUnavailable) as raised:
+            places.find(PROJECT)
+        errors.append(raised.value)
+    first, second = errors
+    assert str(first) == str(second) and first.kwargs == second.kwargs
+    assert first is not second and second.__cause__ is None
