@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.shared_errors import SharedError
 
 if TYPE_CHECKING:
     from heatlite.common.runtime import Runtime
@@ -38,7 +39,7 @@ class Allowance:
         self._held = 0
         self._ends_from = self._until           # not before this time
         self._has_stored = False
-        self._fetched: dict[str, str | Exception] = {}
+        self._fetched: dict[str, str | SharedError] = {}
         self._counted = 0
 
     def left(self) -> float:
@@ -84,10 +85,10 @@ class Allowance:
                 self._fetched[url] = fetch(seconds)
             except Exception as error:
                 self.left()                     # the deadline is the cause, not the URL
-                self._fetched[url] = error
+                self._fetched[url] = SharedError(error)
         result = self._fetched[url]
-        if isinstance(result, Exception):
-            raise result
+        if isinstance(result, SharedError):
+            raise result.again()
         return result
 
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from types import TracebackType
 from typing import Generic, TypeVar
 
 from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.shared_errors import SharedError
 
 T = TypeVar('T')
 
@@ -21,14 +21,14 @@ class Computation(Generic[T]):
     def __init__(self, runtime: Runtime) -> None:
         self.ended: Flag = runtime.flag()
         self._results: list[T] = []                 # at most one
-        self._error: tuple[Exception, TracebackType | None] | None = None
+        self._error: SharedError | None = None
 
     def run(self, compute: Callable[[], T]) -> T:
         """Return `compute()`, or raise its error, and store which it was. The caller sets `ended` afterwards."""
         try:
             result = compute()
         except Exception as error:
-            self._error = error, error.__traceback__
+            self._error = SharedError(error)
             raise
         self._results.append(result)
         return result
@@ -44,8 +44,7 @@ class Computation(Generic[T]):
     def outcome(self) -> T:
         """Return the result, or raise the error, of a computation that `has_outcome`."""
         if self._error is not None:
-            error, traceback = self._error
-            raise error.with_traceback(traceback)   # else each of its threads would add frames to the same traceback
+            raise self._error.again()
         return self._results[0]
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection
 from heatlite.common import allowance, commits, exception, limits, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.shared_errors import SharedError
 from heatlite.db import metrics, presence
 from heatlite.db.connection import Database
 from heatlite.db.metrics import MetricPlace
@@ -69,7 +70,7 @@ class _Request:
     points: Sequence[Datapoint]
     most: int                                                   # metrics up to which it may add some, or UNLIMITED
     done: Flag
-    error: Exception | None = None
+    error: SharedError | None = None
     is_begun: bool = False                                      # with an error: it may be stored nevertheless
     known: dict[str, MetricPlace] = field(default_factory=dict)       # places that were remembered, by digest
     found: dict[str, MetricPlace] = field(default_factory=dict)       # those read or made in the transaction
@@ -105,7 +106,7 @@ class MetricWriter:
         if request.is_begun:
             commits.begin()                 # for this thread, too: another engine must not be asked to store it again
         if request.error is not None:
-            raise request.error
+            raise request.error.again()
 
     def _most(self, by_stack_user: bool) -> int:
         if not by_stack_user or self._max_metrics == limits.UNLIMITED:
@@ -142,8 +143,9 @@ class MetricWriter:
                 request.known = self._remembered(request)
             self._database.retry(lambda tx: self._store(tx, batch))
         except Exception as error:
+            shared = SharedError(error)
             for request in batch:
-                request.error = request.error or error
+                request.error = request.error or shared
         for request in batch:
             request.is_begun = commits.begun() != before
             if request.error is None:
@@ -176,7 +178,7 @@ class MetricWriter:
                 presence.enter(tx, request.project_id)
                 request.found = metrics.identify(tx, request.project_id, new, now, request.most) if new else {}
             except (exception.LimitExceeded, exception.ProjectMoves) as error:
-                request.error = error
+                request.error = SharedError(error)
                 continue
             places = {**request.known, **request.found}
             for key, found in metrics.rows(request.points, places, now).items():

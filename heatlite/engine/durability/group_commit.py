@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import allowance, commits, exception
 from heatlite.common.runtime import Runtime
+from heatlite.common.shared_errors import SharedError
 from heatlite.db import bulk
 from heatlite.db.connection import Database
 
@@ -118,8 +119,9 @@ class GroupCommit(Generic[T]):
         try:
             answer, *answers = self._database.retry(partial(_store, [first.store, *(each.store for each in others)]))
         except exception.DatabaseUnavailable as error:
+            shared = SharedError(error)
             for each in others:
-                each.wake(partial(_fail, error, commits.begun() != before))
+                each.wake(partial(_fail, shared, commits.begun() != before))
             raise
         except BaseException as error:          # one of them has failed, or this thread is killed
             for each in others:
@@ -142,7 +144,7 @@ def _same(answer: T) -> T:
     return answer
 
 
-def _fail(error: Exception, may_be_stored: bool) -> NoReturn:
+def _fail(error: SharedError, may_be_stored: bool) -> NoReturn:
     if may_be_stored:
         commits.begin()                         # another engine must not be asked to store it again
-    raise error
+    raise error.again()

@@ -8,6 +8,7 @@ from typing import Self
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.context import RequestContext
+from heatlite.common.shared_errors import SharedError
 from heatlite.engine import attributes, properties, support
 from heatlite.engine.clients import constraint_cache
 from heatlite.engine.resource import Resource
@@ -149,7 +150,7 @@ class Catalog:
 
     def _available(self, resource_class: type[Resource], type_name: str) -> Callable[[], None]:
         """Return a check that runs once: its result is the same for all resources of the type in a request."""
-        answers: list[exception.HeatException | None] = []
+        answers: list[SharedError | None] = []
 
         def available() -> None:
             if not answers:
@@ -157,9 +158,9 @@ class Catalog:
                     resource_class.check_service_available(self._context, type_name)
                     answers.append(None)
                 except exception.ResourceTypeUnavailable as error:
-                    answers.append(error)
+                    answers.append(SharedError(error))
             if answers[0] is not None:
-                raise answers[0]
+                raise answers[0].again()
         return available
 
 
