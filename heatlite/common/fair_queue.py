@@ -46,6 +46,15 @@ class FairQueue(Generic[T]):
             items = self._items[keys[-1]] = self._begin(keys)
         items.append(item)
 
+    def next(self) -> T:
+        """Return the item that `take` removes next. Raises KeyError when there is none."""
+        if not self._size:
+            raise KeyError('the queue is empty')
+        below: _Below[T] = self._turns
+        while isinstance(below, OrderedDict):
+            below = below[next(iter(below))]
+        return below[0]
+
     def take(self, first: str | None = None) -> T:
         """Remove and return the next item; with one of `first_keys`, the next one of these. Raises KeyError when there
         is none."""

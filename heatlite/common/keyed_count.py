@@ -33,18 +33,18 @@ class KeyedCount(Generic[K]):
         """Return the count of all keys together; takes the same time for any number of them."""
         return self._total
 
-    def add(self, key: K) -> None:
-        self._counts[key] = self._counts.get(key, 0) + 1
-        self._total += 1
+    def add(self, key: K, number: int = 1) -> None:
+        self._counts[key] = self._counts.get(key, 0) + number
+        self._total += number
 
-    def remove(self, key: K) -> None:
-        """Count one less of the key. Raises KeyError if the key has no count."""
-        left = self._counts[key] - 1
+    def remove(self, key: K, number: int = 1) -> None:
+        """Count so many less of the key. Raises KeyError if the key has no count."""
+        left = self._counts[key] - number
         if left:
             self._counts[key] = left
         else:
             del self._counts[key]
-        self._total -= 1
+        self._total -= number
 
     @contextmanager
     def held(self, key: K) -> Iterator[None]:

@@ -34,6 +34,15 @@ def test_the_next_item_of_one_project():
     assert [*found.first_keys()] == []
 
 
+@given(ITEMS)
+def test_the_next_item_is_the_one_that_is_taken(items):
+    found = queue(*(f'{project}{stack}.{number}' for number, (project, stack) in enumerate(items)))
+    while found:
+        assert found.next() == found.take()
+    with pytest.raises(KeyError):
+        found.next()
+
+
 def test_one_that_comes_later_does_not_wait_for_all():
     found = queue(*(f'a{stack}.{number}' for stack in range(1000) for number in range(10)))
     found.put('b1.0', 'b', 'b1')

@@ -7,6 +7,16 @@ from hypothesis import strategies as st
 from heatlite.common.keyed_count import KeyedCount, LimitedCount
 
 
+def test_several_at_once():
+    counts = KeyedCount()
+    counts.add('a', 5)
+    counts.add('b', 2)
+    counts.remove('a', 3)
+    assert (counts.count('a'), counts.total()) == (2, 4)
+    counts.remove('a', 2)
+    assert (len(counts), counts.total()) == (1, 2)
+
+
 @given(st.lists(st.tuples(st.sampled_from('abc'), st.booleans())))
 def test_it_counts_as_a_list_of_keys_does(changes):
     counts, expected = KeyedCount(), []

@@ -1,7 +1,7 @@
 """Group commit of metric data: all requests that wait are stored in one transaction, and answered after it.
 
 Datapoints of the same period are merged first, so that the database gets one row for each. The places of metrics are
-remembered, so that most transactions are one statement.
+remembered, so that most transactions are one statement. Projects take turns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from heatlite.common import allowance, commits, exception, limits, turns
+from heatlite.common.fair_queue import FairQueue
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.common.shared_errors import SharedError
 from heatlite.db import metrics, presence
@@ -23,6 +25,7 @@ from heatlite.monitoring.alarms import Datapoint, Metric, Statistics
 
 MOST_AT_ONCE = 1_000                        # datapoints in one transaction
 MOST_WAITING = 50_000                       # datapoints of all requests that wait
+PART_OF_PROJECT = 2                         # a project with several requests has one of so many parts of the room left
 REMEMBERED = 100_000                        # metrics whose places are remembered
 PART_OF_STACK_USERS = 2                     # users inside stacks add metrics while a project has one of so many parts
 REMEMBERED_SECONDS = 300.0                  # a metric may get an alarm with a short period meanwhile
@@ -83,21 +86,24 @@ class MetricWriter:
         self._database = database
         self._max_metrics = max_metrics
         self._places = MetricPlaces(runtime)
-        self._waiting: list[_Request] = []
-        self._size = 0                      # datapoints of the requests that wait
+        self._waiting: FairQueue[_Request] = FairQueue()
+        self._sizes: KeyedCount[str] = KeyedCount()     # datapoints of the requests that wait, by project
         self._is_writing = False
 
     def put(self, project_id: str, points: Sequence[Datapoint], by_stack_user: bool = False) -> None:
         """Store datapoints, all or none, and return after the commit.
 
         `by_stack_user`: a user inside a stack sends them, who must leave room for new metrics of the project. Raises
-        LimitExceeded for too many metrics, RequestLimitExceeded if too many datapoints wait.
+        LimitExceeded for too many metrics, RequestLimitExceeded if too many datapoints of the project wait.
         """
-        if self._size + len(points) > MOST_WAITING:
-            raise exception.RequestLimitExceeded(_('More metric data wait to be stored than this engine can hold.'))
+        own = self._sizes.count(project_id)
+        room = MOST_WAITING - (self._sizes.total() - own)
+        if own + len(points) > (room // PART_OF_PROJECT if own else room):      # something is left for other projects
+            raise exception.RequestLimitExceeded(
+                _('More metric data of this project wait to be stored than this engine can hold.'))
         request = _Request(project_id, points, self._most(by_stack_user), self._runtime.flag())
-        self._waiting.append(request)
-        self._size += len(points)
+        self._waiting.put(request, project_id)
+        self._sizes.add(project_id, len(points))
         if not self._is_writing:
             self._is_writing = True
             self._runtime.spawn(self._write_all)
@@ -129,10 +135,11 @@ class MetricWriter:
     def _next(self) -> list[_Request]:
         found: list[_Request] = []
         size = 0
-        while self._waiting and (not found or size + len(self._waiting[0].points) <= MOST_AT_ONCE):
-            found.append(self._waiting.pop(0))
-            size += len(found[-1].points)
-        self._size -= size
+        while self._waiting and (not found or size + len(self._waiting.next().points) <= MOST_AT_ONCE):
+            request = self._waiting.take()
+            found.append(request)
+            size += len(request.points)
+            self._sizes.remove(request.project_id, len(request.points))
         return found
 
     def _write(self, batch: Sequence[_Request]) -> None:
