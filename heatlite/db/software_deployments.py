@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Final
@@ -115,10 +115,23 @@ def count(tx: sa.Connection, project_id: str) -> int:
 
 def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: object) -> bool:
     """Update any of the columns CHANGEABLE. False when the row is gone."""
+    return _update(tx, (software_deployment.c.id == deployment_id,), now, changed)
+
+
+def update_unchanged(tx: sa.Connection, known: Deployment, now: datetime, **changed: object) -> bool:
+    """As `update`, by compare and swap: False also when the config, the action or the status are not those of
+    `known`."""
+    return _update(tx, (software_deployment.c.id == known.id, software_deployment.c.config_id == known.config_id, *(
+        software_deployment.c[name].is_not_distinct_from(getattr(known, name)) for name in ('action', 'status'))),
+        now, changed)
+
+
+def _update(tx: sa.Connection, conditions: Iterable[sa.ColumnElement[bool]], now: datetime,
+            changed: Mapping[str, object]) -> bool:
     unknown = set(changed) - CHANGEABLE
     if unknown:
         raise TypeError(f'A deployment cannot change {", ".join(sorted(unknown))}')
-    return bool(tx.execute(software_deployment.update().where(software_deployment.c.id == deployment_id)
+    return bool(tx.execute(software_deployment.update().where(*conditions)
                            .values(**_encoded(tx, changed), updated_at=now)).rowcount)
 
 

@@ -141,3 +141,13 @@ def test_a_deployment_changes(stored):
         assert software_deployments.delete(tx, 'd1')
         assert not software_deployments.delete(tx, 'd1')
         assert software_deployments.show(tx, 'd4').created_at == NOW
+
+
+@pytest.mark.parametrize('between', [{'config_id': 'c0'}, {'action': 'UPDATE'}, {'status': 'FAILED'}, {}])
+def test_a_deployment_changes_only_as_it_was_known(stored, between):
+    with stored.writer() as tx:
+        known = software_deployments.show(tx, 'd1')
+        assert known.config_id != 'c0'
+        software_deployments.update(tx, 'd1', later(8), status_reason='x', **between)
+        assert software_deployments.update_unchanged(tx, known, later(9), output_values={'o': 1}) is (not between)
+        assert software_deployments.show(tx, 'd1').output_values == (known.output_values if between else {'o': 1})

@@ -1,9 +1,10 @@
-"""Which statements are executed, on any connection."""
+"""Which statements are executed, on any connection, and when."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -22,3 +23,24 @@ def noted(is_wanted: Callable[[str], object]) -> Iterator[list[str]]:
         yield seen
     finally:
         sa.event.remove(sa.Engine, 'before_cursor_execute', note)
+
+
+@contextlib.contextmanager
+def delayed(runtime: Any, number: int, after: str) -> Iterator[None]:
+    """The first thread that executes a statement with the text `after` waits before its statement of that number after
+    it, counted from 1, for two seconds of the simulation."""
+    universe, threads, left = runtime.universe, list[Any](), [number]
+
+    def wait(_connection, _cursor, statement, *_rest):
+        if threads == [universe.running]:
+            left[0] -= 1
+            if left[0] == 0:
+                runtime.sleep(2.0)
+        elif not threads and after in statement:
+            threads.append(universe.running)
+
+    sa.event.listen(sa.Engine, 'before_cursor_execute', wait)
+    try:
+        yield
+    finally:
+        sa.event.remove(sa.Engine, 'before_cursor_execute', wait)

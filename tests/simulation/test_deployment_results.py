@@ -9,6 +9,7 @@ from keystoneauth1 import exceptions as services
 
 from heatlite.engine import clients
 from heatlite.rpc import messages
+from tests.simulation import statements
 from tests.simulation.openstack import stack
 
 CONTAINER, OBJECT = 'first-1', 'a b'
@@ -106,3 +107,30 @@ def test_nothing_is_fetched_once_there_is_a_result(it):
     it.cluster.ask(messages.UpdateSoftwareDeployment(deployment_id, status='FAILED', status_reason='by hand'))
     left(it, json.dumps(RESULT))
     assert collected(it, deployment_id)[:2] == ('FAILED', 'by hand')
+
+
+@pytest.mark.parametrize('number', [1, 2, 3])
+def test_a_result_is_not_that_of_a_config_deployed_while_it_is_fetched(it, number):
+    """`number`: of the statement after the first read of the deployment, before which the other one is deployed."""
+    deployment_id = in_swift(it)
+    left(it, json.dumps(RESULT))
+    config_id = it.cluster.ask(messages.CreateSoftwareConfig(name='newer'))['id']
+    (runtime, service), = it.cluster.engines
+    ended = []
+
+    def collect():
+        service.endpoint.handle(it.cluster.context, messages.CollectDeployment(deployment_id))
+        ended.append('collect')
+
+    def deploy():
+        runtime.sleep(0.5)
+        service.endpoint.handle(it.cluster.context, messages.UpdateSoftwareDeployment(
+            deployment_id, config_id=config_id, action='UPDATE', status='IN_PROGRESS'))
+        ended.append('deploy')
+
+    with statements.delayed(runtime, number, 'FROM software_deployment'):
+        runtime.spawn(collect)
+        runtime.spawn(deploy)
+        assert it.cluster.universe.run(lambda: len(ended) == 2, limit=100.0)
+    assert ended == ['deploy', 'collect']
+    assert collected(it, deployment_id) == WAITING

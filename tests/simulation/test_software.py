@@ -12,7 +12,7 @@ from heatlite.db import resource_lists, software_configs, software_deployments
 from heatlite.engine.requests import software_lengths
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
-from tests.simulation import stores
+from tests.simulation import statements, stores
 from tests.simulation.cluster import (
     PROJECT,
     Cluster,
@@ -655,3 +655,30 @@ def test_the_reason_of_a_failure_has_no_statement_of_the_database(store, monkeyp
     assert (row.action, row.status) == ('CREATE', 'FAILED')
     assert 'Internal error: DB' in row.reason
     assert not any(word in row.reason for word in ('INSERT', 'ggg', 'software_config'))
+
+
+@pytest.mark.parametrize('number', range(1, 7))
+@pytest.mark.parametrize('store', stores.AVAILABLE)
+def test_a_result_does_not_complete_a_newer_deployment(store, number):
+    """It is of the config that was deployed when it arrived."""
+    with Cluster(storage=stores.storage(store)) as cluster:
+        first, second = config_of(cluster, 1), config_of(cluster, 2)
+        deployment_id = cluster.ask(messages.CreateSoftwareDeployment(
+            server_id='server', config_id=first, action='CREATE', status='IN_PROGRESS'))['id']
+        ended = []
+
+        def signal_it(runtime, service):
+            ended.append(service.use_cases.software.signal_software_deployment(
+                cluster.context, deployment_id, {'deploy_stdout': 'of the first', 'deploy_status_code': 0}))
+
+        def deploy_again(runtime, service):
+            runtime.sleep(0.5)
+            ended.append(service.endpoint.handle(cluster.context, messages.UpdateSoftwareDeployment(
+                deployment_id, config_id=second, action='UPDATE', status='IN_PROGRESS')))
+
+        with statements.delayed(cluster.engines[0][0], number, 'FROM software_deployment'):
+            for (runtime, service), work in zip(cluster.engines, (signal_it, deploy_again), strict=True):
+                runtime.spawn(work, runtime, service)
+            assert cluster.universe.run(lambda: len(ended) == 2, limit=100.0)
+        found, = deployments(cluster)
+        assert (found.config_id, found.action, found.status) == (second, 'UPDATE', 'IN_PROGRESS')

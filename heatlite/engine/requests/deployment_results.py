@@ -14,6 +14,7 @@ from heatlite.common.context import RequestContext
 from heatlite.engine import clients
 from heatlite.engine.requests.software import Software
 from heatlite.rpc import messages, software
+from heatlite.rpc.software import ShownDeployment
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.swift import SwiftClientPlugin
@@ -31,7 +32,7 @@ class DeploymentResults:
         """Store the result of a deployment that waits for it, if it is there. Raises NotFound, and what services raise.
 
         An object is read before the result is stored, and removed afterwards. A queue gives its message only once: if
-        it cannot be stored, the deployment goes on waiting.
+        it cannot be stored, the deployment goes on waiting. A result of a config that is no longer deployed is dropped.
         """
         deployment = self._stored.show_software_deployment(context, message.deployment_id)
         if deployment['status'] != 'IN_PROGRESS':
@@ -41,20 +42,20 @@ class DeploymentResults:
             return
         transport, name = place
         if transport == software.ZAQAR:
-            self._from_queue(context, deployment['id'], name)
+            self._from_queue(context, deployment, name)
         else:
-            self._from_object(context, deployment['id'], name)
+            self._from_object(context, deployment, name)
 
-    def _from_queue(self, context: RequestContext, deployment_id: str, name: str) -> None:
+    def _from_queue(self, context: RequestContext, deployment: ShownDeployment, name: str) -> None:
         for each in clients.of(context).client('zaqar').queue(name).pop():
             try:
                 details = document_size.check_text(each.body)
             except exception.HTTPBadRequest as error:
-                LOG.warning('The result of deployment %s is no JSON: %s', deployment_id, error)
+                LOG.warning('The result of deployment %s is no JSON: %s', deployment['id'], error)
                 continue
-            self._stored.signal_software_deployment(context, deployment_id, details)
+            self._stored.signal_software_deployment(context, deployment['id'], details, deployment['config_id'])
 
-    def _from_object(self, context: RequestContext, deployment_id: str, url: str) -> None:
+    def _from_object(self, context: RequestContext, deployment: ShownDeployment, url: str) -> None:
         plugin: SwiftClientPlugin = clients.of(context).client_plugin('swift')
         path = urlsplit(url).path
         if not plugin.is_valid_temp_url_path(path):
@@ -66,7 +67,7 @@ class DeploymentResults:
             try:
                 details = signal.details()
             except ValueError:
-                LOG.warning('The result of deployment %s is no JSON', deployment_id)
+                LOG.warning('The result of deployment %s is no JSON', deployment['id'])
                 continue
-            self._stored.signal_software_deployment(context, deployment_id, details)
+            self._stored.signal_software_deployment(context, deployment['id'], details, deployment['config_id'])
             plugin.delete_versions(container, name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -51,6 +52,15 @@ KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of s
 
 class _Changed(Exception):
     """The metadata were changed concurrently."""
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a server says came of a deployment. `why` it failed, empty if it did not; `code`: of its exit, or None."""
+
+    outputs: Mapping[str, object]
+    why: Sequence[str]
+    code: object
 
 
 class Software:
@@ -257,38 +267,40 @@ class Software:
         self._telling(context, change, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
-    def signal_software_deployment(self, context: RequestContext, deployment_id: str, details: object) -> str | None:
+    def signal_software_deployment(self, context: RequestContext, deployment_id: str, details: object,
+                                   config_id: str | None = None) -> str | None:
         """Store what a server says came of a deployment, if that is waited for; return a text about it.
 
-        Failed: an output that the config declares as an error, or an exit code that is not zero.
+        None, and nothing is stored, also if the config, the action or the status have changed since the call, or the
+        config is not `config_id`: the result is of the former config.
         """
         with self._database.reader() as tx:
-            found = software_deployments.show(tx, deployment_id)
-            if (found is None or found.status != 'IN_PROGRESS'
-                    or not context.may_see(found.project_id, found.stack_user_project_id)):
+            awaited = software_deployments.show(tx, deployment_id)
+            if (awaited is None or awaited.status != 'IN_PROGRESS' or config_id not in (None, awaited.config_id)
+                    or not context.may_see(awaited.project_id, awaited.stack_user_project_id)):
                 return None
-            config = software_configs.show(tx, found.config_id)
-        received: Mapping[str, object] = details if isinstance(details, Mapping) else {}
-        outputs, why = dict(found.output_values or {}), list[str]()
-        for declared in shown_config(config)['outputs'] if config is not None else ():
-            name = declared['name']
-            if name in received:
-                outputs[name] = received[name]
-                if declared.get('error_output'):
-                    why.append(f'{name} : {received[name]}')
-        outputs.update({name: received.get(name) for name in RESULTS})
-        code = outputs[STATUS_CODE]
-        if code and str(code) != '0':
-            why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
-                       % {'name': STATUS_CODE, 'code': code})
-        self.update_software_deployment(
-            context, found.id, output_values=outputs, status='FAILED' if why else 'COMPLETE',
-            status_reason=', '.join(why) if why else _('Outputs received'))
-        if not why:
-            return _('deployment %s succeeded') % found.id
-        if code:
-            return _('deployment %(id)s failed (%(code)s)') % {'id': found.id, 'code': code}
-        return _('deployment %s failed') % found.id
+            config = software_configs.show(tx, awaited.config_id)
+        result = _result(config, details)
+        if not self._database.retry(lambda tx: self._store_result(tx, awaited, result)):
+            return None
+        if not result.why:
+            return _('deployment %s succeeded') % deployment_id
+        if result.code:
+            return _('deployment %(id)s failed (%(code)s)') % {'id': deployment_id, 'code': result.code}
+        return _('deployment %s failed') % deployment_id
+
+    def _store_result(self, tx: Connection, awaited: Deployment, result: _Result) -> bool:
+        """Add a result to the outputs that are stored. False if the deployment is no longer the `awaited` one."""
+        known = software_deployments.show(tx, awaited.id)
+        if known is None:
+            return False
+        presence.enter(tx, known.project_id)
+        # Compares with what was read when the result arrived, not with `known`: another try of this transaction would
+        # find the newer deployment, and complete it.
+        return software_deployments.update_unchanged(
+            tx, awaited, self._runtime.now(), output_values={**(known.output_values or {}), **result.outputs},
+            status='FAILED' if result.why else 'COMPLETE',
+            status_reason=', '.join(result.why) if result.why else _('Outputs received'))
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
         def delete(tx: Connection) -> str:
@@ -402,6 +414,24 @@ def _growing(tx: Connection, project_id: str, server_id: str, new: int = 0) -> I
             _('The software configs deployed on server %(server)s would have %(size)d characters, more than the '
               '%(limit)d that one server can have.')
             % {'server': server_id, 'size': now, 'limit': limits.MOST_METADATA})
+
+
+def _result(config: Config | None, details: object) -> _Result:
+    """Failed: an output that the config declares as an error, or an exit code that is not zero."""
+    received: Mapping[str, object] = details if isinstance(details, Mapping) else {}
+    outputs, why = dict[str, object](), list[str]()
+    for declared in shown_config(config)['outputs'] if config is not None else ():
+        name = declared['name']
+        if name in received:
+            outputs[name] = received[name]
+            if declared.get('error_output'):
+                why.append(f'{name} : {received[name]}')
+    outputs.update({name: received.get(name) for name in RESULTS})
+    code = outputs[STATUS_CODE]
+    if code and str(code) != '0':
+        why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
+                   % {'name': STATUS_CODE, 'code': code})
+    return _Result(outputs, why, code)
 
 
 def _is_alike(stored: Config | None, new: Config) -> bool:
