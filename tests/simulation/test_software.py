@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception, limits
+from heatlite.common.context import RequestContext
 from heatlite.db import resource_lists, software_configs, software_deployments
 from heatlite.engine.requests import software_lengths
 from heatlite.engine.resources.openstack.heat import resource_group
@@ -682,3 +683,84 @@ def test_a_result_does_not_complete_a_newer_deployment(store, number):
             assert cluster.universe.run(lambda: len(ended) == 2, limit=100.0)
         found, = deployments(cluster)
         assert (found.config_id, found.action, found.status) == (second, 'UPDATE', 'IN_PROGRESS')
+
+
+def delete(software, context, deployment_id, _server_id, _config_id):
+    software.delete_software_deployment(context, deployment_id)
+
+
+def withdraw(software, context, deployment_id, _server_id, _config_id):
+    software.withdraw(context, deployment_id)
+
+
+def point_elsewhere(software, context, deployment_id, _server_id, config_id):
+    software.update_software_deployment(context, deployment_id, config_id=config_id)
+
+
+def deploy_again(software, context, deployment_id, server_id, config_id):
+    software.deploy(context, deployment_id, server_id, software.show_software_config(context, config_id),
+                    action='UPDATE', status='IN_PROGRESS')
+
+
+def inside(cluster, work):
+    """Do `work` in a request of an engine, and raise its error."""
+    (runtime, service), ended = cluster.engines[0], []
+
+    def do():
+        try:
+            ended.append(work(service.use_cases.software))
+        except exception.HeatException as error:
+            ended.append(error)
+
+    runtime.spawn(do)
+    assert cluster.universe.run(lambda: ended, limit=100)
+    if isinstance(ended[0], Exception):
+        raise ended[0]
+
+
+def deployed_with_others(cluster, user_project_id=None):
+    """(id of a stack, id of its server, id of a deployment of PROJECT on it), and one of another project on it."""
+    stack_id, server_id = server_with(cluster)
+    config_id = config_of(cluster, 10)
+    deployment_id = cluster.ask(messages.CreateSoftwareDeployment(
+        config_id=config_id, server_id=server_id, action='CREATE', status='IN_PROGRESS'))['id']
+    inside(cluster, lambda software: software.create_software_deployment(
+        RequestContext(project_id='administration', is_admin=True, overwrite=False), server_id=server_id,
+        config_id=config_id))
+    if user_project_id is not None:
+        with cluster.database.writer() as tx:
+            tx.execute(sa.text('UPDATE software_deployment SET stack_user_project_id = :id WHERE project_id = :own'),
+                       {'id': user_project_id, 'own': PROJECT})
+    assert len(metadata(cluster, stack_id, 'server')['deployments']) == 1
+    return stack_id, server_id, deployment_id
+
+
+CALLERS = {'of another project': {'project_id': 'administration', 'is_admin': True},
+           'of no project': {'project_id': None, 'is_admin': True}, 'inside a stack': {'project_id': 'users'}}
+
+
+@pytest.mark.parametrize('change, caller', [
+    (delete, 'of another project'), (delete, 'of no project'), (delete, 'inside a stack'),
+    (withdraw, 'of another project'), (withdraw, 'of no project'),
+    (point_elsewhere, 'of another project'), (point_elsewhere, 'of no project'),
+    (deploy_again, 'of another project')])
+def test_a_server_gets_the_deployments_of_their_project_whoever_changes_one(change, caller):
+    with Cluster(engines=1) as cluster:
+        stack_id, server_id, deployment_id = deployed_with_others(cluster, 'users')
+        context = RequestContext(**CALLERS[caller], overwrite=False)
+        other_id = config_of(cluster, 20)
+        inside(cluster, lambda software: change(software, context, deployment_id, server_id, other_id))
+        stored = [each.config_id for each in deployments(cluster)]
+        assert [each['id'] for each in metadata(cluster, stack_id, 'server')['deployments']] == stored
+
+
+@pytest.mark.parametrize('change', [point_elsewhere, deploy_again])
+def test_an_administrators_change_counts_in_the_project_of_the_deployment(change, monkeypatch):
+    with Cluster(engines=1) as cluster:
+        _stack_id, server_id, deployment_id = deployed_with_others(cluster)
+        large = config_of(cluster, 3000)
+        deploy(cluster, config_of(cluster, 3000), server_id)
+        monkeypatch.setattr(limits, 'MOST_METADATA', 6000)
+        context = RequestContext(**CALLERS['of another project'], overwrite=False)
+        with pytest.raises(exception.RequestLimitExceeded, match='that one server can have'):
+            inside(cluster, lambda software: change(software, context, deployment_id, server_id, large))

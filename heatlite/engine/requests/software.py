@@ -63,6 +63,14 @@ class _Result:
     code: object
 
 
+@dataclass(frozen=True)
+class _Server:
+    """A server, for the deployments of one project on it: what administrators change belongs to another one."""
+
+    project_id: str
+    id: str
+
+
 class Software:
     """Serves requests of users in their threads, and types, as `rpc_client()`, in threads of the pool."""
 
@@ -180,14 +188,16 @@ class Software:
         its column."""
         software_lengths.check({**fields, 'server_id': server_id})
 
-        def insert(tx: Connection) -> str:
+        def insert(tx: Connection) -> _Server:
             self._own_config(tx, context, config_id, held=True)
-            with _growing(tx, context.owning_project(), server_id):
+            with _growing(tx, server):
                 self._insert(tx, context, made_id, server_id, config_id, fields)
-            return server_id
+            return server
 
+        # As in Heat, it belongs to the project of the caller, also if an administrator names the server of another one.
+        server = _Server(context.owning_project(), server_id)
         made_id = deployment_id or self._runtime.uuid()
-        self._telling(context, insert, may_grow=True)
+        self._telling(insert, may_grow=True)
         return self.show_software_deployment(context, made_id)
 
     def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
@@ -213,17 +223,18 @@ class Software:
         """
         software_lengths.check({**config, **fields, 'server_id': server_id})
 
-        def put(tx: Connection) -> str:
+        def put(tx: Connection) -> _Server:
             known = software_deployments.show(tx, deployment_id)
             if known is not None:                   # the id may come from a template or an adopted document
                 self._own_deployment(tx, context, deployment_id)
+            server = _Server(new.project_id if known is None else known.project_id, server_id)
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
-                return server_id                    # at most, the metadata are pushed once more
+                return server                       # at most, the metadata are pushed once more
             presence.enter(tx, new.project_id)
-            with _growing(tx, new.project_id, server_id, size):
+            with _growing(tx, server, size):
                 replace(tx, known)
-            return server_id
+            return server
 
         def replace(tx: Connection, known: Deployment | None) -> None:
             software_configs.insert(tx, new)
@@ -237,7 +248,7 @@ class Software:
 
         new = self._config(context, self._runtime.uuid(), config)
         size = len(codec.encode(new.config))
-        self._telling(context, put, may_grow=True)
+        self._telling(put, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
     def show_software_deployment(self, context: RequestContext, deployment_id: str) -> ShownDeployment:
@@ -251,7 +262,7 @@ class Software:
         longer than its column."""
         software_lengths.check(fields)
 
-        def change(tx: Connection) -> str | None:
+        def change(tx: Connection) -> _Server | None:
             deployment = self._own_deployment(tx, context, deployment_id)
             presence.enter(tx, deployment.project_id)
             now = updated_at or self._runtime.now()
@@ -259,12 +270,13 @@ class Software:
                 software_deployments.update(tx, deployment_id, now, **changed)
                 return None
             self._own_config(tx, context, changed['config_id'], held=True)
-            with _growing(tx, deployment.project_id, deployment.server_id):
+            server = _server_of(deployment)
+            with _growing(tx, server):
                 software_deployments.update(tx, deployment_id, now, **changed)
-            return deployment.server_id
+            return server
 
         changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
-        self._telling(context, change, may_grow=True)
+        self._telling(change, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
     def signal_software_deployment(self, context: RequestContext, deployment_id: str, details: object,
@@ -303,26 +315,26 @@ class Software:
             status_reason=', '.join(result.why) if result.why else _('Outputs received'))
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
-        def delete(tx: Connection) -> str:
+        def delete(tx: Connection) -> _Server:
             found = self._own_deployment(tx, context, deployment_id)
             presence.enter(tx, found.project_id)
             software_deployments.delete(tx, deployment_id)
-            return found.server_id
+            return _server_of(found)
 
-        self._telling(context, delete)
+        self._telling(delete)
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None:
         """Delete the deployment and its derived config. Does nothing if it is gone, or not of the caller's project."""
-        def delete(tx: Connection) -> str | None:
+        def delete(tx: Connection) -> _Server | None:
             found = software_deployments.show(tx, deployment_id)
             if found is None or not context.may_see(found.project_id):
                 return None
             presence.enter(tx, found.project_id)
             software_deployments.delete(tx, deployment_id)
             software_configs.delete_unused(tx, found.config_id)
-            return found.server_id
+            return _server_of(found)
 
-        self._telling(context, delete)
+        self._telling(delete)
 
     def _own_deployment(self, tx: Connection, context: RequestContext, deployment_id: str) -> Deployment:
         found = software_deployments.show(tx, deployment_id)
@@ -332,30 +344,30 @@ class Software:
 
     # --- metadata of servers ------------------------------------------------------------------------------
 
-    def _telling(self, context: RequestContext, work: Callable[[Connection], str | None],
-                 may_grow: bool = False) -> None:
-        """Do `work` and, in the same transaction, write the deployments of the server whose id it returns into the
+    def _telling(self, work: Callable[[Connection], _Server | None], may_grow: bool = False) -> None:
+        """Do `work` and, in the same transaction, write the deployments of the server that it returns into the
         metadata of the server's resource: a crash leaves both or none. Of several resources with that id, as those that
         name the server by `external_id`, the MOST_RESOURCES that were stored first get them. `may_grow`: `work` may add
         to them, so the limit of metadata applies; what is there already is written in any case.
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Connection) -> tuple[str | None, list[Holder], list[tuple[Holder, object]]]:
-            server_id = work(tx)
+        def tell(tx: Connection) -> tuple[_Server | None, list[Holder], list[tuple[Holder, object]]]:
+            server = work(tx)
             rows = resource_lists.oldest_holders(
-                tx, server_id, context.project_id, MOST_RESOURCES) if server_id else []
-            return server_id, rows, self._write(tx, context, server_id, rows, may_grow) if server_id and rows else []
+                tx, server.id, server.project_id, MOST_RESOURCES) if server is not None else []
+            return server, rows, self._write(tx, server, rows, may_grow) if server is not None and rows else []
 
         for _try in range(TRIES):
             try:
-                server_id, rows, pushed = self._database.retry(tell)
+                server, rows, pushed = self._database.retry(tell)
                 break
             except _Changed:
                 continue
         else:
-            server_id = self._database.retry(work)
-            LOG.warning('The metadata of server %s changes too often, the deployments were not written', server_id)
+            server = self._database.retry(work)
+            LOG.warning('The metadata of server %s changes too often, the deployments were not written',
+                        server.id if server is not None else None)
             return
         for row in rows:
             self._changed(row.stack_id, row.id)
@@ -364,17 +376,18 @@ class Software:
                 # By its row: while a server is replaced, its name belongs to two.
                 self._resource_of(row.stack_id, row.name, row.id).push_metadata(value)
             except Exception as error:
-                LOG.warning('The deployments of server %s could not be sent to it: %s', server_id, error)
+                LOG.warning('The deployments of server %s could not be sent to it: %s',
+                            server.id if server is not None else None, error)
 
-    def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[Holder], may_grow: bool) -> list[tuple[Holder, object]]:
+    def _write(self, tx: Connection, server: _Server, rows: Sequence[Holder],
+               may_grow: bool) -> list[tuple[Holder, object]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed, and if they `may_grow`
         RequestLimitExceeded for metadata that grow beyond their limit."""
         pushed: list[tuple[Holder, object]] = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
         stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
         deployments = [shown_config(each)
-                       for each in software_deployments.configs_of_server(tx, context.project_id, server_id)]
+                       for each in software_deployments.configs_of_server(tx, server.project_id, server.id)]
         for row, metadata, version in stored:
             value = {**(metadata or {}), 'deployments': deployments}
             encoded = codec.Encoded(codec.encode(value))
@@ -396,24 +409,28 @@ class Software:
 
 
 @contextmanager
-def _growing(tx: Connection, project_id: str, server_id: str, new: int = 0) -> Iterator[None]:
+def _growing(tx: Connection, server: _Server, new: int = 0) -> Iterator[None]:
     """Raise RequestLimitExceeded if the block lets what is deployed on a server grow beyond the limit of metadata.
 
     Each read of an agent, and each change of one deployment, takes all of them, one config as often as it is deployed.
     `new`: characters of a config that the block inserts, which may be more than the database takes.
     """
-    before = software_deployments.size_on_server(tx, project_id, server_id)
+    before = software_deployments.size_on_server(tx, server.project_id, server.id)
     most = max(before, limits.MOST_METADATA)        # of an earlier release there may be more, which may be removed
     if new <= most:
         yield
-        now = software_deployments.size_on_server(tx, project_id, server_id)
+        now = software_deployments.size_on_server(tx, server.project_id, server.id)
     else:
         now = new
     if now > most:
         raise exception.RequestLimitExceeded(
             _('The software configs deployed on server %(server)s would have %(size)d characters, more than the '
               '%(limit)d that one server can have.')
-            % {'server': server_id, 'size': now, 'limit': limits.MOST_METADATA})
+            % {'server': server.id, 'size': now, 'limit': limits.MOST_METADATA})
+
+
+def _server_of(deployment: Deployment) -> _Server:
+    return _Server(deployment.project_id, deployment.server_id)
 
 
 def _result(config: Config | None, details: object) -> _Result:
