@@ -37,7 +37,7 @@ LISTED = {
         'preview_create._inside': 'what a preview cannot read is unknown',
         'preview_update._read_future_state': 'what a preview cannot read is unknown',
         'questions.ask': 'what a service is asked has no answer then',
-        'software._telling': 'the next change pushes the metadata again'},
+        'server_metadata._push': 'the next change pushes the metadata again'},
     'takeover': {
         'completion._asked': 'asks types about rows in memory',
         'completion._referring': 'evaluates functions about rows in memory',

@@ -46,6 +46,7 @@ from heatlite.engine.requests.quotas import QuotaChecks, Quotas
 from heatlite.engine.requests.refactor_store import RefactorStore
 from heatlite.engine.requests.refactors import Refactors
 from heatlite.engine.requests.request_parts import RequestParts
+from heatlite.engine.requests.server_metadata import ServerMetadata
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshot_copies import SnapshotCopies
 from heatlite.engine.requests.snapshots import Snapshots
@@ -117,7 +118,7 @@ class RequestUseCases:
         self.signals = Signals(parts.core, shared.acceptance, parts.sinks)
         self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,
-                                 parts.reader.resource_of, parts.runners.forget_row)
+                                 ServerMetadata(database, parts.reader.resource_of, parts.runners.forget_row))
         self.deployment_results = DeploymentResults(self.software)
         self.live_values = LiveValues(parts.reader)
 

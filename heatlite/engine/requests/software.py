@@ -7,10 +7,7 @@ Types get it as `rpc_client()`, with the names of the plug-in contract. Answers 
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -20,69 +17,29 @@ from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import (
-    codec,
-    presence,
-    resource_data,
-    resource_lists,
-    resources,
-    software_configs,
-    software_deployments,
-    stacks,
-)
+from heatlite.db import codec, presence, software_configs, software_deployments, stacks
 from heatlite.db.connection import Database
-from heatlite.db.resource_lists import Holder
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
-from heatlite.engine.requests import software_lengths
+from heatlite.engine.requests import reported_results, software_lengths
 from heatlite.engine.requests.ignored_errors import IgnoredError
-from heatlite.engine.resource_keeping import too_much_metadata
+from heatlite.engine.requests.reported_results import Result
+from heatlite.engine.requests.server_metadata import ProjectServer, ServerMetadata, limited_growth
 from heatlite.engine.resources import software_config_io
 from heatlite.rpc import messages
 from heatlite.rpc.software import ShownConfig, ShownDeployment, shown_config, shown_deployment
-
-LOG = logging.getLogger(__name__)
-
-RESULTS = ('deploy_stdout', 'deploy_stderr', 'deploy_status_code')      # outputs of each deployment
-STATUS_CODE = RESULTS[-1]
-TRIES = 11                              # to replace the deployments in a server's metadata despite concurrent writes
-MOST_RESOURCES = 8                      # of one server, in all stacks, that get its deployments; each gets all of them
-KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of servers that do not poll heatlite
-
-
-class _Changed(Exception):
-    """The metadata were changed concurrently."""
-
-
-@dataclass(frozen=True)
-class _Result:
-    """What a server says came of a deployment. `why` it failed, empty if it did not; `code`: of its exit, or None."""
-
-    outputs: Mapping[str, object]
-    why: Sequence[str]
-    code: object
-
-
-@dataclass(frozen=True)
-class _Server:
-    """A server, for the deployments of one project on it: what administrators change belongs to another one."""
-
-    project_id: str
-    id: str
 
 
 class Software:
     """Serves requests of users in their threads, and types, as `rpc_client()`, in threads of the pool."""
 
     def __init__(self, runtime: Runtime, database: Database, max_configs: int, max_deployments: int,
-                 resource_of: Callable[[str, str, int], Any], changed: Callable[[str, int], None]) -> None:
-        """`resource_of(stack id, name, row)`: an object of the type; `changed(stack id, row)`: what was read is old."""
+                 server_metadata: ServerMetadata) -> None:
         self._runtime = runtime
         self._database = database
         self._max_configs = max_configs
         self._max_deployments = max_deployments
-        self._resource_of = resource_of
-        self._changed = changed
+        self._server_metadata = server_metadata
 
     # --- use cases ----------------------------------------------------------------------------------------
 
@@ -188,16 +145,16 @@ class Software:
         its column."""
         software_lengths.check({**fields, 'server_id': server_id})
 
-        def insert(tx: Connection) -> _Server:
+        def insert(tx: Connection) -> ProjectServer:
             self._own_config(tx, context, config_id, held=True)
-            with _growing(tx, server):
+            with limited_growth(tx, server):
                 self._insert(tx, context, made_id, server_id, config_id, fields)
             return server
 
         # As in Heat, it belongs to the project of the caller, also if an administrator names the server of another one.
-        server = _Server(context.owning_project(), server_id)
+        server = ProjectServer(context.owning_project(), server_id)
         made_id = deployment_id or self._runtime.uuid()
-        self._telling(insert, may_grow=True)
+        self._server_metadata.write_after(insert, may_grow=True)
         return self.show_software_deployment(context, made_id)
 
     def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
@@ -223,16 +180,16 @@ class Software:
         """
         software_lengths.check({**config, **fields, 'server_id': server_id})
 
-        def put(tx: Connection) -> _Server:
+        def put(tx: Connection) -> ProjectServer:
             known = software_deployments.show(tx, deployment_id)
             if known is not None:                   # the id may come from a template or an adopted document
                 self._own_deployment(tx, context, deployment_id)
-            server = _Server(new.project_id if known is None else known.project_id, server_id)
+            server = ProjectServer(new.project_id if known is None else known.project_id, server_id)
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
                 return server                       # at most, the metadata are pushed once more
             presence.enter(tx, new.project_id)
-            with _growing(tx, server, size):
+            with limited_growth(tx, server, size):
                 replace(tx, known)
             return server
 
@@ -248,7 +205,7 @@ class Software:
 
         new = self._config(context, self._runtime.uuid(), config)
         size = len(codec.encode(new.config))
-        self._telling(put, may_grow=True)
+        self._server_metadata.write_after(put, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
     def show_software_deployment(self, context: RequestContext, deployment_id: str) -> ShownDeployment:
@@ -262,7 +219,7 @@ class Software:
         longer than its column."""
         software_lengths.check(fields)
 
-        def change(tx: Connection) -> _Server | None:
+        def change(tx: Connection) -> ProjectServer | None:
             deployment = self._own_deployment(tx, context, deployment_id)
             presence.enter(tx, deployment.project_id)
             now = updated_at or self._runtime.now()
@@ -270,13 +227,13 @@ class Software:
                 software_deployments.update(tx, deployment_id, now, **changed)
                 return None
             self._own_config(tx, context, changed['config_id'], held=True)
-            server = _server_of(deployment)
-            with _growing(tx, server):
+            server = ProjectServer.of(deployment)
+            with limited_growth(tx, server):
                 software_deployments.update(tx, deployment_id, now, **changed)
             return server
 
         changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
-        self._telling(change, may_grow=True)
+        self._server_metadata.write_after(change, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
     def signal_software_deployment(self, context: RequestContext, deployment_id: str, details: object,
@@ -292,16 +249,11 @@ class Software:
                     or not context.may_see(awaited.project_id, awaited.stack_user_project_id)):
                 return None
             config = software_configs.show(tx, awaited.config_id)
-        result = _result(config, details)
-        if not self._database.retry(lambda tx: self._store_result(tx, awaited, result)):
-            return None
-        if not result.why:
-            return _('deployment %s succeeded') % deployment_id
-        if result.code:
-            return _('deployment %(id)s failed (%(code)s)') % {'id': deployment_id, 'code': result.code}
-        return _('deployment %s failed') % deployment_id
+        result = reported_results.result(config, details)
+        is_stored = self._database.retry(lambda tx: self._store_result(tx, awaited, result))
+        return result.text(deployment_id) if is_stored else None
 
-    def _store_result(self, tx: Connection, awaited: Deployment, result: _Result) -> bool:
+    def _store_result(self, tx: Connection, awaited: Deployment, result: Result) -> bool:
         """Add a result to the outputs that are stored. False if the deployment is no longer the `awaited` one."""
         known = software_deployments.show(tx, awaited.id)
         if known is None:
@@ -311,30 +263,29 @@ class Software:
         # find the newer deployment, and complete it.
         return software_deployments.update_unchanged(
             tx, awaited, self._runtime.now(), output_values={**(known.output_values or {}), **result.outputs},
-            status='FAILED' if result.why else 'COMPLETE',
-            status_reason=', '.join(result.why) if result.why else _('Outputs received'))
+            status=result.status, status_reason=result.status_reason)
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
-        def delete(tx: Connection) -> _Server:
+        def delete(tx: Connection) -> ProjectServer:
             found = self._own_deployment(tx, context, deployment_id)
             presence.enter(tx, found.project_id)
             software_deployments.delete(tx, deployment_id)
-            return _server_of(found)
+            return ProjectServer.of(found)
 
-        self._telling(delete)
+        self._server_metadata.write_after(delete)
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None:
         """Delete the deployment and its derived config. Does nothing if it is gone, or not of the caller's project."""
-        def delete(tx: Connection) -> _Server | None:
+        def delete(tx: Connection) -> ProjectServer | None:
             found = software_deployments.show(tx, deployment_id)
             if found is None or not context.may_see(found.project_id):
                 return None
             presence.enter(tx, found.project_id)
             software_deployments.delete(tx, deployment_id)
             software_configs.delete_unused(tx, found.config_id)
-            return _server_of(found)
+            return ProjectServer.of(found)
 
-        self._telling(delete)
+        self._server_metadata.write_after(delete)
 
     def _own_deployment(self, tx: Connection, context: RequestContext, deployment_id: str) -> Deployment:
         found = software_deployments.show(tx, deployment_id)
@@ -342,113 +293,11 @@ class Software:
             raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
         return found
 
-    # --- metadata of servers ------------------------------------------------------------------------------
-
-    def _telling(self, work: Callable[[Connection], _Server | None], may_grow: bool = False) -> None:
-        """Do `work` and, in the same transaction, write the deployments of the server that it returns into the
-        metadata of the server's resource: a crash leaves both or none. Of several resources with that id, as those that
-        name the server by `external_id`, the MOST_RESOURCES that were stored first get them. `may_grow`: `work` may add
-        to them, so the limit of metadata applies; what is there already is written in any case.
-
-        A failed push to a server that does not poll is only logged: the next change pushes again.
-        """
-        def tell(tx: Connection) -> tuple[_Server | None, list[Holder], list[tuple[Holder, object]]]:
-            server = work(tx)
-            rows = resource_lists.oldest_holders(
-                tx, server.id, server.project_id, MOST_RESOURCES) if server is not None else []
-            return server, rows, self._write(tx, server, rows, may_grow) if server is not None and rows else []
-
-        for _try in range(TRIES):
-            try:
-                server, rows, pushed = self._database.retry(tell)
-                break
-            except _Changed:
-                continue
-        else:
-            server = self._database.retry(work)
-            LOG.warning('The metadata of server %s changes too often, the deployments were not written',
-                        server.id if server is not None else None)
-            return
-        for row in rows:
-            self._changed(row.stack_id, row.id)
-        for row, value in pushed:
-            try:
-                # By its row: while a server is replaced, its name belongs to two.
-                self._resource_of(row.stack_id, row.name, row.id).push_metadata(value)
-            except Exception as error:
-                LOG.warning('The deployments of server %s could not be sent to it: %s',
-                            server.id if server is not None else None, error)
-
-    def _write(self, tx: Connection, server: _Server, rows: Sequence[Holder],
-               may_grow: bool) -> list[tuple[Holder, object]]:
-        """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed, and if they `may_grow`
-        RequestLimitExceeded for metadata that grow beyond their limit."""
-        pushed: list[tuple[Holder, object]] = []
-        # The versions are read first: a change that is committed after the deployments were read must be noticed.
-        stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
-        deployments = [shown_config(each)
-                       for each in software_deployments.configs_of_server(tx, server.project_id, server.id)]
-        for row, metadata, version in stored:
-            value = {**(metadata or {}), 'deployments': deployments}
-            encoded = codec.Encoded(codec.encode(value))
-            size = len(encoded.text)
-            if may_grow and size > limits.MOST_METADATA and size > len(codec.encode(metadata)):
-                raise too_much_metadata(row.name, size)
-            if not resources.set_metadata(tx, row.stack_id, row.id, encoded, version):
-                raise _Changed
-            keys = {datum.key for datum in resource_data.data(tx, row.stack_id, row.id)}
-            if keys & set(KINDS_OF_PUSH):
-                pushed.append((row, value))
-        return pushed
-
     # --- names of the plug-in contract --------------------------------------------------------------------
 
     @staticmethod
     def ignore_error_by_name(name: str) -> IgnoredError:
         return IgnoredError(name)
-
-
-@contextmanager
-def _growing(tx: Connection, server: _Server, new: int = 0) -> Iterator[None]:
-    """Raise RequestLimitExceeded if the block lets what is deployed on a server grow beyond the limit of metadata.
-
-    Each read of an agent, and each change of one deployment, takes all of them, one config as often as it is deployed.
-    `new`: characters of a config that the block inserts, which may be more than the database takes.
-    """
-    before = software_deployments.size_on_server(tx, server.project_id, server.id)
-    most = max(before, limits.MOST_METADATA)        # of an earlier release there may be more, which may be removed
-    if new <= most:
-        yield
-        now = software_deployments.size_on_server(tx, server.project_id, server.id)
-    else:
-        now = new
-    if now > most:
-        raise exception.RequestLimitExceeded(
-            _('The software configs deployed on server %(server)s would have %(size)d characters, more than the '
-              '%(limit)d that one server can have.')
-            % {'server': server.id, 'size': now, 'limit': limits.MOST_METADATA})
-
-
-def _server_of(deployment: Deployment) -> _Server:
-    return _Server(deployment.project_id, deployment.server_id)
-
-
-def _result(config: Config | None, details: object) -> _Result:
-    """Failed: an output that the config declares as an error, or an exit code that is not zero."""
-    received: Mapping[str, object] = details if isinstance(details, Mapping) else {}
-    outputs, why = dict[str, object](), list[str]()
-    for declared in shown_config(config)['outputs'] if config is not None else ():
-        name = declared['name']
-        if name in received:
-            outputs[name] = received[name]
-            if declared.get('error_output'):
-                why.append(f'{name} : {received[name]}')
-    outputs.update({name: received.get(name) for name in RESULTS})
-    code = outputs[STATUS_CODE]
-    if code and str(code) != '0':
-        why.append(_('%(name)s : Deployment exited with non-zero status code: %(code)s')
-                   % {'name': STATUS_CODE, 'code': code})
-    return _Result(outputs, why, code)
 
 
 def _is_alike(stored: Config | None, new: Config) -> bool:
