@@ -30,6 +30,7 @@ _PLAIN = sa.select(*(_NOT_ENCODED.get(column.name, column) for column in LIGHT))
     resource.c.id)
 _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
     _OF_STACK).group_by(resource.c.type, resource.c.template_id)
+_HAS_IN_PROGRESS = sa.select(sa.exists().where(_OF_STACK, resource.c.status == Status.IN_PROGRESS.value))
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
     resource.c.requires != '{}', resource.c.status != Status.COMPLETE.value,
     resource.c.action.in_([Action.INIT.value, Action.DELETE.value]), resource.c.replaces.is_not(None),
@@ -92,6 +93,27 @@ def named(tx: sa.Connection, stack_id: str, name: str) -> list[ResourceState]:
     """All rows of one name without their heavy columns, by number. Index: (stack_id, name, id)."""
     query = sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name == name).order_by(resource.c.id)
     return [row for row in map(_state, tx.execute(query)) if row.name == name]
+
+
+def names_with_physical_id(tx: sa.Connection, stack_id: str, physical_id: str) -> set[str]:
+    """Return the names of the rows of a stack with this physical id. Index: (physical_id)."""
+    # Compared with the column itself, SQLite would read all rows of the stack by the primary key.
+    rows = tx.execute(sa.select(resource.c.name, resource.c.physical_id).where(
+        resource.c.physical_id == physical_id, resource.c.stack_id.concat('') == stack_id))
+    return {name for name, found in rows if found == physical_id}
+
+
+def names_with_cached_value(tx: sa.Connection, stack_id: str, key: str, value: str) -> dict[int, str]:
+    """Return the numbers and names of the rows of a stack whose attribute cache has this value under this key. Decodes
+    each: they may be encrypted. Reads one range of the primary key."""
+    rows = tx.execute(sa.select(resource.c.id, resource.c.name, resource.c.attributes).where(
+        resource.c.stack_id == stack_id, resource.c.attributes.is_not(None)))
+    return {number: name for number, name, stored in rows if (codec.decode(stored) or {}).get(key) == value}
+
+
+def has_in_progress(tx: sa.Connection, stack_id: str) -> bool:
+    """Whether a row of a stack is in progress. Reads at most one range of the primary key, returns one value."""
+    return bool(tx.execute(_HAS_IN_PROGRESS, {'stack_id': stack_id}).scalar_one())
 
 
 def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,

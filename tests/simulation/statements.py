@@ -44,3 +44,27 @@ def delayed(runtime: Any, number: int, after: str) -> Iterator[None]:
         yield
     finally:
         sa.event.remove(sa.Engine, 'before_cursor_execute', wait)
+
+
+@contextlib.contextmanager
+def rows_fetched(is_wanted: Callable[[str], object]) -> Iterator[list[int]]:
+    """Count the rows that SQLite returns for the statements of which `is_wanted` says so, while the block is executed.
+    The list has one number for each statement."""
+    found: list[int] = []
+
+    def count(_connection, cursor, statement, *_rest):
+        if is_wanted(statement):
+            place = len(found)
+            found.append(0)
+
+            def one(_cursor, row):
+                found[place] += 1
+                return row
+
+            cursor.row_factory = one
+
+    sa.event.listen(sa.Engine, 'before_cursor_execute', count)
+    try:
+        yield found
+    finally:
+        sa.event.remove(sa.Engine, 'before_cursor_execute', count)

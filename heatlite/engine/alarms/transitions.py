@@ -12,12 +12,11 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
-from heatlite.db import alarms, resources, signals, stacks
+from heatlite.db import alarms, current_rows, signals, stacks
 from heatlite.db.alarms import Alarm, HistoryEntry, Webhook
 from heatlite.engine.alarms import actions
 from heatlite.engine.alarms.actions import OUTSIDE, ToResource, ToURL
 from heatlite.planning.states import Action, ResourceState
-from heatlite.planning.steps import current_rows_of
 
 SUCCEEDED, FAILED, QUEUED = 'Succeeded', 'Failed', 'Queued'
 COUNTED: Final = 30.0                       # seconds for which the number of waiting requests is remembered
@@ -133,13 +132,10 @@ def _signal(tx: Connection, row: stacks.StoredStack | None, each: Transition, ta
 
 def _resource(tx: Connection, row: stacks.StoredStack, target: ToResource) -> ResourceState | None:
     """The resource that is meant, if there is one."""
-    rows = {state.id: state for state in resources.named(tx, row.id, target.name)}
-    number = current_rows_of(row, rows.values()).get(target.name)
-    if number is None and target.is_reference:
-        rows = {state.id: state for state in resources.light(tx, row.id)}
-        number = next((each for each in current_rows_of(row, rows.values()).values()
-                       if rows[each].physical_id == target.name), None)
-    return None if number is None else rows[number]
+    found = current_rows.named(tx, row, target.name)
+    if found is None and target.is_reference:
+        found = current_rows.with_physical_id(tx, row, target.name)
+    return found
 
 
 def state_entry(each: Transition, at: datetime) -> HistoryEntry:

@@ -15,7 +15,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import leases, resources, settled_stacks, stacks
+from heatlite.db import current_rows, leases, resources, settled_stacks, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache, stack_events
@@ -25,7 +25,6 @@ from heatlite.engine.requests.stored_stacks import visible
 from heatlite.planning import marks
 from heatlite.planning.replacement import Reason, ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
-from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
 
 REASON = 'state changed by resource_mark_unhealthy api'
@@ -65,10 +64,9 @@ class Health:
             context.check_in_time(self._runtime.now())
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
-            rows = {state.id: state for state in resources.light(tx, row.id)}
-            found = self._find(tx, row, rows, message.resource)
+            found = self._find(tx, row, message.resource)
             # After a cancel the action has ended, but its work in flight may not have.
-            if row.status == Status.IN_PROGRESS or any(each.in_progress for each in rows.values()):
+            if row.status == Status.IN_PROGRESS or resources.has_in_progress(tx, row.id):
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
             marked = self._marked(found, message)
             if marked is None:
@@ -92,8 +90,7 @@ class Health:
         """Ask the type of an unhealthy resource for its metadata when it is healthy again; None if they stay."""
         with self._database.reader() as tx:
             row = visible(tx, message.stack_id, context)
-            rows = {state.id: state for state in resources.light(tx, row.id)}
-            found = self._find(tx, row, rows, message.resource)
+            found = self._find(tx, row, message.resource)
             if self._marked(found, message) is None:
                 return None
             _value, version = resources.metadata(tx, row.id, found.id)
@@ -112,18 +109,11 @@ class Health:
         return row._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
                             fingerprint=fingerprint, updated_at=self._runtime.now())
 
-    def _find(self, tx: Connection, row: stacks.StoredStack, rows: Mapping[int, ResourceState],
-              name_or_id: str) -> ResourceState:
+    def _find(self, tx: Connection, row: stacks.StoredStack, name_or_id: str) -> ResourceState:
         """Find a resource by name, else by physical id, else by its reference (`get_resource`). Raises
         ResourceNotFound."""
-        current = current_rows_of(row, rows.values())
-        if name_or_id in current:
-            return rows[current[name_or_id]]
-        for number in current.values():
-            if rows[number].physical_id == name_or_id:
-                return rows[number]
-        kept = resources.columns(tx, row.id, current.values(), ('attributes',))
-        for number, columns in kept.items():
-            if (columns['attributes'] or {}).get(attribute_cache.REFERENCE) == name_or_id:
-                return rows[number]
-        raise exception.ResourceNotFound(resource_name=name_or_id, stack_name=row.name)
+        found = (current_rows.named(tx, row, name_or_id) or current_rows.with_physical_id(tx, row, name_or_id)
+                 or current_rows.with_cached_value(tx, row, attribute_cache.REFERENCE, name_or_id))
+        if found is None:
+            raise exception.ResourceNotFound(resource_name=name_or_id, stack_name=row.name)
+        return found
