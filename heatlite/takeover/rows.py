@@ -171,6 +171,7 @@ class HeatTree:
 
     stacks: Sequence[HeatStack]
     mark: str                               # changes whenever a row of the tree does, see `source.marks`
+    is_too_deep: bool = False               # it has stacks below these, which were not read
     resources: Mapping[str, Sequence[HeatResource]] = field(default_factory=dict)      # by stack, in the order of ids
     data: Mapping[int, Sequence[ResourceData]] = field(default_factory=dict)       # by resource
     properties: Mapping[int, PropertiesData] = field(default_factory=dict)

@@ -25,7 +25,7 @@ T = TypeVar('T')
 
 ROOTS_AT_ONCE = 500                         # root stacks whose marks are read together
 ROWS_AT_ONCE = 4000                         # resources and events that are read together, unless one tree has more
-DEEPEST = 100                               # levels of nested stacks
+DEEPEST = 100                               # levels of nested stacks that are read; deeper trees are refused
 SILENCE = 2.5                               # report intervals after which an engine counts as ended
 
 
@@ -120,6 +120,8 @@ def still_there(tx: sa.Connection, ids: Sequence[str]) -> dict[str, bool]:
 def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) -> list[HeatTree]:
     """Return the trees of these roots, with their marks but without the rows of their stacks.
 
+    `is_too_deep` of a tree: it has more than DEEPEST levels of nested stacks.
+
     Without helpers of updates without convergence that are deleted: their rows are left until they are purged.
     Raises Error for stacks that are nested in each other in a circle.
     """
@@ -127,10 +129,14 @@ def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) 
     members: dict[str, list[rows.HeatStack]] = {each.id: [each] for each in found}
     root_of = {each.id: each.id for each in found}
     level = [each.id for each in found]
-    for _depth in range(DEEPEST):
+    too_deep: set[str] = set()              # roots
+    for depth in range(DEEPEST + 1):
         query = _select(rows.HeatStack, table).where(_is_read(table, deleted))
         below = sorted(_where(tx, rows.HeatStack, query, table.c.owner_id, level), key=_age)
         if not below:
+            break
+        if depth == DEEPEST:
+            too_deep = {root_of[str(each.owner_id)] for each in below}
             break
         for each in below:
             if each.id in root_of:
@@ -139,7 +145,8 @@ def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) 
             members[root_of[each.id]].append(each)
         level = [each.id for each in below]
     signs = marks(tx, [each for tree in members.values() for each in tree])
-    return [HeatTree(tree, _digest([signs[each.id] for each in tree])) for tree in members.values()]
+    return [HeatTree(tree, _digest([signs[each.id] for each in tree]), root_id in too_deep)
+            for root_id, tree in members.items()]
 
 
 def _age(stack: rows.HeatStack) -> tuple[bool, datetime, str]:

@@ -215,7 +215,10 @@ class Transfer:
 
     def _is_wanted(self, tree: HeatTree, present: Present, recorded: str | None) -> bool:
         """Whether to take it over; counts it if not. `recorded`: from which Heat the older copy was taken over."""
-        if present is Present.EQUAL:
+        if tree.is_too_deep:
+            self._refuse(tree, REFUSED, f'stack {tree.root.id}', _(
+                'it has nested stacks on more than %d levels') % source.DEEPEST)
+        elif present is Present.EQUAL:
             self.report.trees[UNCHANGED] += 1
         elif present is Present.GONE:
             self._refuse(tree, GONE, f'stack {tree.root.id}', _('heatlite has deleted it since it was taken over'))

@@ -25,7 +25,7 @@ from heatlite.db import (
 )
 from heatlite.db.tables import metadata, software_config, taken_over
 from heatlite.planning.marks import DIRTY
-from heatlite.takeover import schema
+from heatlite.takeover import schema, source
 from heatlite.takeover.source import HeatDatabase
 from tests.db.rows import HEAVY
 from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, Heat, encrypted, later
@@ -890,6 +890,21 @@ def test_a_wrong_key(heat, ours, take):
     assert counts(ours) == before
     with pytest.raises(exception.InvalidEncryptionKey):
         take(key=KEY[:-1] + 'x')
+
+
+@pytest.mark.parametrize('more', [0, 1])
+def test_a_tree_that_is_too_deep_is_refused_as_a_whole(heat, ours, take, monkeypatch, more):
+    monkeypatch.setattr(source, 'DEEPEST', 3)
+    heat.word('s0')
+    heat.word('r0')
+    for depth in range(1, 4 + more):
+        heat.stack(f's{depth}', owner_id=f's{depth - 1}', parent_resource_name='r', nested_depth=depth)
+    report = take()
+    too_deep = [each.reason for each in report.problems if each.reason == 'it has nested stacks on more than 3 levels']
+    assert len(too_deep) == more
+    if more:
+        assert outcome(report) == {'taken over': 1, 'refused': 1} and report.problems[0].row == 'stack s0'
+        assert show(ours, 's0') is None and show(ours, 'r0') is not None
 
 
 def test_stacks_that_are_nested_in_each_other(heat, ours, take):
