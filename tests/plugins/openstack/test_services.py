@@ -18,6 +18,8 @@ from heatlite.engine.clients.os import http
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.reconcile.authority import Authority, context_of
+from heatlite.engine.resources.rest import service as described_services
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud
 
@@ -518,3 +520,40 @@ def test_an_answer_that_nests_too_deep_says_nothing():
     response = Response()
     response.status_code, response._content = 409, b'[' * 100_000
     assert list(http.messages(response)) == [] and http.reported_name(response) == ''
+
+
+NGINX = '<html><head><title>409 Conflict</title></head><body><h1>409 Conflict</h1><hr>nginx</body></html>'
+SWIFT = '<html><h1>Conflict</h1><p>There was a conflict.</p></html>'
+PAGE = '<html><head><style>p {}</style></head><body class="x"><h1>409 Conflict</h1>\nIt is locked.\n</body></html>'
+
+
+def refused(content: str) -> Response:
+    """An answer 409."""
+    found = Response()
+    found.status_code, found._content = 409, content.encode()
+    return found
+
+
+@pytest.mark.parametrize('content, message', [
+    ('{"title": "Conflict", "error": {"title": "Conflict", "message": "it is locked"}}', 'it is locked'),
+    ('{"error_message": "{\\"faultstring\\": \\"it is locked\\"}"}', 'it is locked'),
+    ('{"errors": 5, "message": "it is locked"}', 'it is locked'),
+    ('{"error": {"title": "Conflict"}}', 'Conflict'), ('{}', 'Conflict'), ('', 'Conflict'),
+    ('{"message": "' + 'A' * 50_000 + '"}', 'A' * exception.LONGEST_TEXT + '...'),
+    ('it is locked', 'it is locked'), (PAGE, 'It is locked.'), (SWIFT, 'Conflict'), (NGINX, 'Conflict')])
+def test_an_error_has_the_message_of_the_service_whoever_sends_the_request(content, message):
+    """Client plug-ins, and described types, which make the error themselves."""
+    error = exceptions.from_response(refused(content), 'POST', '/x')
+    http.say_it_in_the_services_words(error)
+    described = described_services.error_of(refused(content), DescribedCall('POST', '/x'))
+    assert str(error) == str(described) == f'{message} (HTTP 409)'
+    assert type(error) is type(described) is exceptions.Conflict and error.message == described.message
+
+
+def test_the_error_for_the_page_of_a_proxy_has_its_own_message():
+    response = refused(PAGE)
+    response.status_code = 404
+    with pytest.raises(exceptions.ServiceUnavailable) as refusal:
+        http.refuse_page(response)
+    http.say_it_in_the_services_words(refusal.value)
+    assert str(refusal.value) == 'The answer 404 is no answer of the service, but a page of a proxy (HTTP 503)'

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
+import re
 import threading
 from collections.abc import Iterator, Mapping
 
@@ -31,6 +32,8 @@ BUSY = [429, 503]                           # the service has not even begun
 BROKEN_ON_THE_WAY = [502, 504]              # it may have done it
 ONCE = ('/add_router_interface',)           # a PUT, and yet the second one is refused
 REPEATABLE = frozenset({'GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'})
+LONGEST_PAGE = 16384                        # bytes of a page that are searched for the message of an error
+TAG = re.compile('<[^<>]*>')
 
 _limits: dict[str, threading.BoundedSemaphore] = {}
 
@@ -147,27 +150,36 @@ def refuse_page(response: Response | None) -> None:
 def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
     """Replace the message by that of the service, shortened: the service may be the user's own.
 
-    Every service puts it elsewhere; keystoneauth1 knows the usual places only.
+    Every service puts it elsewhere; keystoneauth1 knows the usual places only. The message stays if the error has
+    another status than the response: then it says what is wrong with the response.
     """
-    said = next(messages(error.response), None) if error.response is not None else None
-    said = exception.shortened(said or error.message or '')
-    if said:
-        text = f'{said} (HTTP {error.http_status})'
-        error.message = said
-        error.args = (f'{text} (Request-ID: {error.request_id})' if error.request_id else text,)
+    said, response = None, error.response
+    if response is not None and response.status_code == error.http_status:
+        said = next(messages(response), None)
+    if said is None:
+        error.message, error.args = exception.shortened(error.message), (exception.shortened(str(error)),)
+        return
+    error.message = exception.shortened(said)
+    text = f'{error.message} (HTTP {error.http_status})'
+    error.args = (f'{text} (Request-ID: {error.request_id})' if error.request_id else text,)
 
 
 def messages(response: Response) -> Iterator[str]:
-    """Yield what an answer says of an error, the best first."""
+    """Yield the messages of an error in an answer, the most specific one first: from JSON, else from the lines of a
+    page."""
     try:
         body = response.json()
-    except (ValueError, RecursionError):
+    except ValueError:
+        yield from _lines_of_page(response)
+        return
+    except RecursionError:
         return
     if not isinstance(body, Mapping):
         return
     packed = parsed(body.get('error_message'))          # Ironic's: JSON as a text inside
+    errors = body.get('errors')
     for names in (('message', 'faultstring', 'detail', 'error_message', 'description'), ('title',)):
-        for entry in (packed, body, *body.values(), *(body.get('errors') or ())):
+        for entry in (packed, body, *body.values(), *(errors if isinstance(errors, list) else ())):
             if isinstance(entry, Mapping):
                 for name in names:
                     if isinstance(entry.get(name), str) and entry[name]:
@@ -175,6 +187,16 @@ def messages(response: Response) -> Iterator[str]:
     for name in ('error_message', 'error'):
         if isinstance(body.get(name), str):
             yield body[name]
+
+
+def _lines_of_page(response: Response) -> Iterator[str]:
+    """Yield the lines of a text or of the body of an HTML page, without headings such as `409 Conflict`, and without
+    the name of the server, which follows a rule (`<hr>`)."""
+    page = response.content[:LONGEST_PAGE].decode(errors='replace')
+    _head, begins, rest = page.partition('<body')
+    for line in TAG.sub('\n', (begins + rest or page).partition('<hr')[0]).splitlines():
+        if line.strip() and not line.strip().startswith(str(response.status_code)):
+            yield line.strip()
 
 
 def reported_name(response: object) -> str:

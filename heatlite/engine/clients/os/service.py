@@ -39,7 +39,7 @@ class StatusPlugin(client_plugin.ClientPlugin[C]):
         return super().is_client_exception(ex) or isinstance(ex, keystone_exceptions.ClientException)
 
     def is_not_found(self, ex: BaseException) -> bool:
-        return status_of(ex) == 404 or isinstance(ex, exception.EntityNotFound)
+        return is_not_found(ex)
 
     def is_conflict(self, ex: BaseException) -> bool:
         return status_of(ex) == 409
@@ -95,6 +95,11 @@ class ServicePlugin(StatusPlugin[R]):
 def status_of(error: BaseException) -> int | None:
     """Return the status of a service's error; ours have other meanings."""
     return None if isinstance(error, exception.HeatException) else http.status_of(error)
+
+
+def is_not_found(error: BaseException) -> bool:
+    """Return whether a service does not have the object, or a search by name has not found it."""
+    return isinstance(error, exception.EntityNotFound) or status_of(error) == 404
 
 
 def the_only_one(entity: str, wanted: object, found: Sequence[T]) -> T:

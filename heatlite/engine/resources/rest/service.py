@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from keystoneauth1.exceptions import ClientException
@@ -11,6 +9,7 @@ from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
+from heatlite.engine.clients.os import service as services
 from heatlite.engine.resources.rest.calls import DescribedCall
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 reply_was_lost = http.reply_was_lost
-TAG = re.compile('<[^<>]*>')
+is_not_found, status_of = services.is_not_found, services.status_of
 
 
 def send(resource: DescribedResource, call: DescribedCall) -> Any:
@@ -66,45 +65,9 @@ def adapter_of(resource: DescribedResource, service: str | None = None) -> http.
     return found
 
 
-def is_not_found(error: BaseException) -> bool:
-    return isinstance(error, exception.EntityNotFound) or status_of(error) == 404
-
-
-def is_conflict(error: BaseException) -> bool:
-    return status_of(error) == 409
-
-
-def status_of(error: BaseException) -> int | None:
-    return None if isinstance(error, exception.HeatException) else http.status_of(error)
-
-
 def error_of(response: Response, call: DescribedCall) -> Exception:
-    """keystoneauth1's error class for the status, whose text is the service's."""
+    """Return keystoneauth1's error for the status of a response, with the service's message."""
     found: ClientException = http_errors.from_response(response, call.verb, call.path)
-    said = next(_messages(response), None)
-    if said and isinstance(found, http_errors.HttpError):
-        text = f'{said} (HTTP {response.status_code})'
-        found.message = said
-        found.args = (f'{text} (Request-ID: {found.request_id})' if found.request_id else text,)
+    if isinstance(found, http_errors.HttpError):
+        http.say_it_in_the_services_words(found)
     return found
-
-
-def _messages(response: Response) -> Iterator[str]:
-    """What the services of this cloud put their errors into: each has a form of its own."""
-    try:
-        body = response.json()
-    except (ValueError, RecursionError):    # a page for people: its text, without the headings
-        for line in TAG.sub('\n', response.text).splitlines():
-            if line.strip() and not line.strip().startswith(str(response.status_code)):
-                yield line.strip()
-        return
-    if not isinstance(body, Mapping):
-        return
-    for entry in (body, *body.values(), *(body.get('errors') or ())):
-        if isinstance(entry, Mapping):
-            for name in ('message', 'faultstring', 'detail', 'error_message', 'description', 'title'):
-                if isinstance(entry.get(name), str) and entry[name]:
-                    yield entry[name]
-    for name in ('error_message', 'error'):
-        if isinstance(body.get(name), str):
-            yield body[name]
