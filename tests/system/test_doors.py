@@ -114,10 +114,12 @@ def test_any_server_keeps_a_connection_or_says_that_it_closes_it(programs, confi
     programs.serve(server, 'api', configured, port)
     answers(f'http://127.0.0.1:{port}/healthcheck')
     with contextlib.closing(http.client.HTTPConnection('127.0.0.1', port, timeout=60)) as connection:
-        for method, path, body in [('GET', '/v1/p/stacks', None), ('POST', '/v1/p/stacks', '{}'),
-                                   ('GET', '/nowhere', None), ('HEAD', '/v1/p/stacks', None)] * 2:
+        for method, path, body, status in [('GET', '/v1/p/stacks', None, 200), ('POST', '/v1/p/stacks', '{}', 400),
+                                           ('GET', '/nowhere', None, 404), ('HEAD', '/v1/p/stacks', None, 405)] * 2:
             connection.request(method, path, body, {'Content-Type': 'application/json'})
-            connection.getresponse().read()
+            response = connection.getresponse()
+            response.read()
+            assert response.status == status, (method, path)
 
 
 @pytest.mark.parametrize('server', servers.NAMES)

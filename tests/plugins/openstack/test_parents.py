@@ -20,19 +20,27 @@ def records(cloud: Cloud) -> Life:
     return made
 
 
+def is_there(cloud: Cloud, life: Life) -> bool:
+    return life.physical_id in cloud.ids()['dns.recordsets']
+
+
 def test_a_record_set_goes_though_the_name_of_its_zone_leads_nowhere(cloud: Cloud):
     parent, life = zone(cloud), records(cloud)
+    assert is_there(cloud, life)
     parent.delete()
     life.runtime.sleep(caching.ONE_WORK + 1)
     life.delete()
+    assert not is_there(cloud, life)
 
 
 def test_a_record_set_that_was_made_before_its_zone_was_stored_goes_too(cloud: Cloud):
     parent, life = zone(cloud), records(cloud)
     life.record.data.clear()
+    assert is_there(cloud, life)
     parent.delete()
     life.runtime.sleep(caching.ONE_WORK + 1)
     life.delete()
+    assert not is_there(cloud, life)
 
 
 def test_a_member_is_found_in_the_pool_that_got_another_name(cloud: Cloud):

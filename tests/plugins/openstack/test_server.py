@@ -10,7 +10,7 @@ import re
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.clients import caching
+from heatlite.engine.clients import answers, caching
 from heatlite.engine.clients.os import pending_servers
 from tests.plugins.openstack.cloud import Cloud, Life, plain
 
@@ -241,15 +241,30 @@ def test_a_new_network_has_the_groups_of_the_server(cloud: Cloud, second_network
     neutron.delete_security_group(group)
 
 
+def created_with(life: Life) -> dict:
+    """Create a server and return the body that Nova got."""
+    made = life.fresh('CREATE')
+    made.handle_create()
+    answer = answers.last()
+    assert (answer.method, answer.path, answer.response.status_code) == ('POST', '/servers', 202)
+    life.runtime.sleep(60)
+    assert made.check_create_complete()
+    return json.loads(answer.response.request.body)['server']
+
+
 def test_a_server_with_an_image_may_have_further_disks(cloud: Cloud):
     life = server(cloud, block_device_mapping_v2=[{'swap_size': 512}])
-    life.create()
+    body = created_with(life)
+    image, swap = body['block_device_mapping_v2']
+    assert (image['source_type'], image['uuid'], str(image['boot_index'])) == ('image', body['imageRef'], '0')
+    assert swap == {'source_type': 'blank', 'destination_type': 'local', 'guest_format': 'swap', 'volume_size': 512,
+                    'boot_index': -1, 'delete_on_termination': True}
     life.delete()
 
 
 def test_empty_names_are_none(cloud: Cloud):
     life = server(cloud, key_name='', availability_zone='', reservation_id='')
-    life.create()
+    assert not {'key_name', 'availability_zone', 'reservation_id'} & created_with(life).keys()
     life.delete()
 
 

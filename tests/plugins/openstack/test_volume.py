@@ -126,11 +126,14 @@ def test_deletion_policy_snapshot_leaves_a_backup(cloud: Cloud):
 
 
 def test_deletion_policy_snapshot_of_a_volume_that_is_gone(cloud: Cloud):
+    backups = cloud.ids()['volume.backups']
     life = Life(cloud, VOLUME, {'size': 1}, deletion_policy='Snapshot')
     made = life.create()
     cloud.client('cinder').volumes.delete(made.resource_id)
     cloud.advance(5)
     life.delete()
+    assert cloud.ids()['volume.backups'] == backups
+    assert made.resource_id not in cloud.ids()['volume.volumes']
 
 
 def test_a_volume_that_cannot_be_saved_is_not_deleted(cloud: Cloud):
