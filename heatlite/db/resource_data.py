@@ -42,16 +42,6 @@ def data(tx: sa.Connection, stack_id: str, number: int) -> list[StoredDatum]:
     return [StoredDatum(*row) for row in tx.execute(query.order_by(resource_data.c.key))]
 
 
-def all_data(tx: sa.Connection, stack_id: str) -> dict[int, list[StoredDatum]]:
-    """Return the data of all resources of a stack, by row number."""
-    query = sa.select(resource_data.c.resource_id, resource_data.c.key, resource_data.c.value,
-                      resource_data.c.method).where(resource_data.c.stack_id == stack_id)
-    found: dict[int, list[StoredDatum]] = {}
-    for number, *datum in tx.execute(query.order_by(resource_data.c.resource_id, resource_data.c.key)):
-        found.setdefault(number, []).append(StoredDatum(*datum))
-    return found
-
-
 def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = None) -> set[str]:
     """Return the data that types have marked as secret, of a stack or of some of its rows. Ranges of the primary
     key."""

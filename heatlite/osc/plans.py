@@ -6,7 +6,7 @@ import argparse
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import quote, urlencode
 
 from heatclient import exc
@@ -17,6 +17,9 @@ from osc_lib import exceptions
 from osc_lib.command import command
 
 from heatlite.osc.output import DocumentCommand, Table, add_page
+
+if TYPE_CHECKING:
+    from requests import Response
 
 PATIENCE = 60.0                         # seconds for which a command that waits bears that the service does not answer
 PAUSE = 1.0                             # seconds between two tries
@@ -73,20 +76,14 @@ class Api:
             time.sleep(PAUSE)
 
     def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
-        answer = self._http.post(path, **({} if body is None else {'data': body}))
-        return dict(answer.json()) if answer.content else {}
+        return _content(self._http.post(path, **({} if body is None else {'data': body})))
 
     def put(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         found: dict[str, object] = self._http.put(path, data=body).json()
         return found
 
     def patch(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        found: dict[str, object] = self._http.patch(path, data=body).json()
-        return found
-
-    def change(self, path: str, body: Mapping[str, object]) -> None:
-        """PATCH without an answer."""
-        self._http.patch(path, data=body)
+        return _content(self._http.patch(path, data=body))
 
     def delete(self, path: str) -> None:
         self._http.delete(path)
@@ -95,6 +92,11 @@ class Api:
         """Return the path of a stack."""
         found = self.heat.stacks.get(name_or_id, resolve_outputs=False)
         return f'/stacks/{quote(found.stack_name, safe="")}/{found.id}'
+
+
+def _content(answer: Response) -> dict[str, object]:
+    """Return the JSON of an answer; {} if it is empty."""
+    return dict(answer.json()) if answer.content else {}
 
 
 def query(**values: object) -> str:

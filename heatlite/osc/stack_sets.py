@@ -132,7 +132,7 @@ class UpdateStackSetCommand(_WithSettings):
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         api = Api(self.app)
-        api.change(path_of(chosen.stack_set), self.body(api, chosen))
+        api.patch(path_of(chosen.stack_set), self.body(api, chosen))
 
 
 class PreviewStackSetCommand(_WithSettings, DocumentCommand):

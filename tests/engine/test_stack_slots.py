@@ -46,7 +46,7 @@ def test_a_stack_of_unknown_depth_counts_at_each() -> None:
     assert slots.all_left() == {0: 7}
     assert slots.left(5) == 7
     slots.give_back(None)
-    assert slots.are_free
+    assert slots.all_left() == {0: 8}
 
 
 @given(st.integers(1, 40), st.lists(st.tuples(st.sampled_from('abcdefgh'), st.integers(0, 2), st.booleans())))
@@ -72,5 +72,5 @@ def test_a_project_without_stacks_has_room_while_a_slot_is_free(
     copied = slots.copy()
     for place in places:
         copied.give_back(place)
-    assert copied.are_free
-    assert slots.are_free == (not places)
+    assert copied.all_left() == {0: most}
+    assert (slots.all_left() == {0: most}) == (not places)

@@ -42,7 +42,8 @@ def nothing_is_left(monkeypatch):
             return [vars(service.controller._capacity) for _runtime, service in cluster.engines]
 
         def is_empty(found):
-            return found['_slots'].are_free and not any(found[name] for name in (
+            slots = found['_slots']
+            return slots.all_left() == {0: vars(slots)['_most']} and not any(found[name] for name in (
                 '_driven', '_loading', '_levels', '_waiting', '_calls', '_of_stacks', '_started'))
 
         cluster.universe.run(lambda: all(map(is_empty, counted())), limit=300)

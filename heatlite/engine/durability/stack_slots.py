@@ -36,11 +36,6 @@ class StackSlots:
         found._totals = Counter(self._totals)
         return found
 
-    @property
-    def are_free(self) -> bool:
-        """Whether no slot is taken."""
-        return not (self._unplaced or self._taken)
-
     def take(self, place: Place | None) -> None:
         """Count one more stack; None: its depth is not known yet, so it counts at each."""
         if place is None:

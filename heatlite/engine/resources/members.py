@@ -90,7 +90,10 @@ class MemberGroup(StackResource):
         return grouputils.get_nested_attrs(self, key, by_age, *path)
 
     def _members_in_order(self) -> list[grouputils.GroupMember]:
-        return grouputils.get_members(self)
+        """Return the members by age, the oldest first, or by their names, which are numbers."""
+        found = grouputils.get_members(self)
+        return found if self.member_attributes.by_age else sorted(
+            found, key=lambda member: (len(member.name), member.name))
 
     def _references(self) -> dict[str, object]:
         """{member: reference}, {} while there are none."""

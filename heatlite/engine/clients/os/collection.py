@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 from urllib.parse import parse_qs, quote, urlsplit
 
 from keystoneauth1 import exceptions
@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from heatlite.common.context import RequestContext
 
 MOST_PAGES = 10000
+V = TypeVar('V')
 
 Fields: TypeAlias = Mapping[str, Any]
 """An object of a service as its answers have it, decoded from JSON. Which fields it has, and of what types they are,
 says the documentation of the service."""
+
+
+def without_none(fields: Mapping[str, V]) -> dict[str, V]:
+    """Return the fields that have a value, as services take them."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 class Entity:
@@ -129,7 +135,7 @@ class Collection:
         return f'{self.path}{path_of(*parts)}'
 
     def _wrapped(self, fields: Mapping[str, object]) -> dict[str, object]:
-        body = {name: value for name, value in fields.items() if value is not None}
+        body = without_none(fields)
         return {self.key: body} if self.key else body
 
     def _entity(self, answer: Response) -> Entity:
@@ -143,7 +149,7 @@ class Collection:
 
     def _pages(self, url: str, params: Mapping[str, object]) -> Iterator[Fields]:
         """Yield the list's entries, page after page."""
-        params = {name: value for name, value in params.items() if value is not None}
+        params = without_none(params)
         for _page in range(MOST_PAGES):
             body = self.http.get(url, params=params).json()
             yield from body[self.plural] if self.plural else body

@@ -16,6 +16,7 @@ from heatlite.engine.clients.os.collection import (
     HasSpecs,
     id_of,
     plain,
+    without_none,
 )
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Servers(Collection):
 
     def rebuild(self, server: EntityOrId, image: EntityOrId, password: str | None = None,
                 **fields: Any) -> Entity | None:
-        fields = {name: value for name, value in fields.items() if value is not None}
+        fields = without_none(fields)
         if password:
             fields['adminPass'] = password
         if isinstance(fields.get('files'), Mapping):

@@ -21,7 +21,7 @@ class Containers(collection.Creating):
     path, plural = '/containers', 'containers'
 
     def run(self, **fields: object) -> collection.Entity:
-        body = {name: value for name, value in fields.items() if value is not None}
+        body = collection.without_none(fields)
         headers = None
         if 'tty' in body:
             headers = OF_TERMINALS

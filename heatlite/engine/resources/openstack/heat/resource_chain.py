@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from heatlite.common import grouputils
 from heatlite.engine.resources import catalogue, group_outputs, members, packed_types
 from heatlite.language.template import Template
 
@@ -44,9 +43,6 @@ class ResourceChain(members.MemberGroup):
                 member['depends_on'] = [str(place - 1)]
             found[str(place)] = member
         return self.assembled(found)
-
-    def _members_in_order(self) -> list[grouputils.GroupMember]:
-        return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
 
 def resource_mapping() -> dict[str, type[ResourceChain]]:

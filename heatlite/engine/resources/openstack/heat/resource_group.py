@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.common import grouputils, turns
+from heatlite.common import turns
 from heatlite.common.document_size import measure
 from heatlite.common.i18n import _
 from heatlite.common.limits import exceeded
@@ -110,9 +110,6 @@ class ResourceGroup(members.MemberGroup):
     def _nested_output_defns(self, resource_names: Iterable[str], get_attr_fn: object = None,
                              get_res_fn: object = None) -> Iterator[tuple[str, object]]:
         return self._outputs(list(resource_names))
-
-    def _members_in_order(self) -> list[grouputils.GroupMember]:
-        return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
     # --- names that are gone for good ---------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.clients.os.collection import Fields, without_none
 from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.neutron import neutron, security_rules
@@ -120,7 +120,7 @@ class SecurityGroup(neutron.NeutronResource):
 
     def _format_rule(self, rule: Rule) -> dict[str, object]:
         """A rule as the service has it: what is not given is left out."""
-        found = {name: value for name, value in rule.items() if value is not None}
+        found = without_none(rule)
         mode = found.pop(self.RULE_REMOTE_MODE, self.RULE_REMOTE_IP_PREFIX)
         if mode == self.RULE_REMOTE_GROUP_ID:
             found.pop(self.RULE_REMOTE_IP_PREFIX, None)

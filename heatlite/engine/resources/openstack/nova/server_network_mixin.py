@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.clients.os import http
-from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.clients.os.collection import Fields, without_none
 from heatlite.engine.properties import Values
 from heatlite.engine.resources.openstack.neutron.port import Port
 from heatlite.engine.resources.openstack.nova import own_ports
@@ -228,7 +228,8 @@ class ServerNetworkMixin(Resource):
             return []
         before, after = self._named(before), self._named(after)
         ports = self.client('neutron').list_ports(device_id=server.id)['ports']
-        old, new = self._held(ports, before), list(enumerate(_plain(network) for network in after))
+        old = self._held(ports, before)
+        new: list[tuple[int, Network]] = list(enumerate(without_none(network) for network in after))
         for is_kept in (_is_same, self._is_same_place, self._is_fitting):       # the best match first
             old, new = self._kept(old, new, is_kept)
         detach = self._detachments(ports, None if was_chosen else old)
@@ -242,7 +243,7 @@ class ServerNetworkMixin(Resource):
 
     def _held(self, ports: Sequence[NeutronPort], networks: Sequence[Network]) -> list[Held]:
         """The port behind each entry of the networks. Entries that say most choose first."""
-        entries = [_plain(network) for network in networks]
+        entries = [without_none(network) for network in networks]
         found: list[NeutronPort | None] = [None] * len(entries)
         taken: set[str] = set()
 
@@ -416,7 +417,3 @@ class ServerNetworkMixin(Resource):
 
 def _is_same(network: Network, _port: NeutronPort | None, wanted: Network) -> bool:
     return network == wanted
-
-
-def _plain(network: Network) -> Network:
-    return {name: value for name, value in network.items() if value is not None}

@@ -12,6 +12,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
 from heatlite.engine.clients.os import http
+from heatlite.engine.clients.os.collection import without_none
 from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
@@ -95,14 +96,14 @@ class Instance(resource.Resource):
         props = self.properties
         body: dict[str, object] = {
             'name': self._name(), 'flavorRef': props[self.FLAVOR], 'volume': {'size': props[self.SIZE]},
-            'databases': [instance_steps.plain(database) for database in props[self.DATABASES]],
+            'databases': [without_none(database) for database in props[self.DATABASES]],
             'users': [instance_steps.user_body(user) for user in props[self.USERS]],
             'availability_zone': props[self.AVAILABILITY_ZONE], 'replica_of': props[self.REPLICA_OF],
             'replica_count': props[self.REPLICA_COUNT]}
         if props[self.RESTORE_POINT]:
             body['restorePoint'] = {'backupRef': props[self.RESTORE_POINT]}
         if props[self.DATASTORE_TYPE] or props[self.DATASTORE_VERSION]:
-            body['datastore'] = instance_steps.plain({'type': props[self.DATASTORE_TYPE],
+            body['datastore'] = without_none({'type': props[self.DATASTORE_TYPE],
                                                       'version': props[self.DATASTORE_VERSION]})
         nics = [self._nic(nic) for nic in props[self.NICS]]
         if nics:
@@ -169,7 +170,7 @@ class Instance(resource.Resource):
         if self.SIZE in prop_diff:
             steps.append({'do': 'size', 'size': prop_diff[self.SIZE]})
         if self.DATABASES in prop_diff:
-            steps.append({'do': 'databases', 'wanted': [instance_steps.plain(each)
+            steps.append({'do': 'databases', 'wanted': [without_none(each)
                                                         for each in prop_diff[self.DATABASES] or ()]})
         if self.USERS in prop_diff:
             before = {user['name']: user['password'] for user in self.properties[self.USERS] or ()}

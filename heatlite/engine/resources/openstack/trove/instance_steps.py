@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.engine.clients.os import collection, service
+from heatlite.engine.clients.os.collection import without_none
 from heatlite.engine.resources.steps import StoredStep
 
 if TYPE_CHECKING:
@@ -21,12 +22,8 @@ class InstanceStep(StoredStep, total=False):
     passwords: list[str]            # names of the users whose password is another one
 
 
-def plain(body: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in body.items() if value is not None}
-
-
 def user_body(user: Values) -> dict[str, object]:
-    return {**plain(user), 'databases': [{'name': name} for name in user.get('databases') or ()]}
+    return {**without_none(user), 'databases': [{'name': name} for name in user.get('databases') or ()]}
 
 
 def _is_what_it_is(error: BaseException) -> bool:
@@ -96,10 +93,10 @@ def _users(instance: Instance, step: InstanceStep) -> None:
     for name, there in _make_equal(instance, 'users', wanted).items():
         body = wanted[name]
         host = body.get('host') if body.get('host') != there.get('host') else None
-        change = plain({'password': body.get('password') if name in passwords else None, 'host': host})
+        change = without_none({'password': body.get('password') if name in passwords else None, 'host': host})
         if change:
             http.put(_path(instance, 'users', _key(there)), json={'user': change})
-        _grant(instance, _key({**there, **plain({'host': host})}), {each['name'] for each in body['databases']})
+        _grant(instance, _key({**there, **without_none({'host': host})}), {each['name'] for each in body['databases']})
 
 
 def _grant(instance: Instance, user: str, asked: set[str]) -> None:
