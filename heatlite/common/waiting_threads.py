@@ -12,7 +12,10 @@ K = TypeVar('K')
 
 
 class WaitingThreads(Generic[K]):
-    """Who waits, in the order of arrival. What a place is, and how many there are, only the owner knows."""
+    """A queue of threads that wait for a place, in the order of arrival.
+
+    The owner of the queue defines what a place is, counts the places, and passes each free one on.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime

@@ -53,7 +53,7 @@ class BalancedGroup(scaled.ScaledGroup):
         return self._are_serving(list(grouputils.GroupInspector(self).member_names(include_failed=False)))
 
     def made_ready(self, template: Template) -> bool:
-        """Whether the load balancers serve none that leave or get a new definition."""
+        """Return whether the load balancers no longer serve members that are removed or get a new definition."""
         wanted = template.section('resources') or {}
         current = self.current_members()
         staying = [name for name, member in current.items() if name in wanted and members.same(wanted[name], member)]
@@ -70,7 +70,7 @@ class BalancedGroup(scaled.ScaledGroup):
                             'changed': list(prop_diff)}}
 
     def _first_template(self, prop_diff: Mapping[str, object]) -> Template:
-        """Of the first batch."""
+        """Return the template of the first batch of an update."""
         size, policy = self._goal(prop_diff)
         if policy is None:
             return self.sized(size)

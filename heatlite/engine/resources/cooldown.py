@@ -1,4 +1,4 @@
-"""For groups that are scaled by signals: not twice at a time, and not again too soon.
+"""Prevents that signals scale a group twice at a time, or again before its cooldown has ended.
 
 Source: docs/spec/engine.rst, "Adjusting a group" and "Cooldown".
 """
@@ -38,7 +38,7 @@ class CooldownMixin:
             raise NoActionRequired(name, _('cooling down'))
 
     def _finished_scaling(self, cooldown: Seconds, cooldown_reason: str, size_changed: bool = True) -> None:
-        """From now on it cools down, if its size has changed; an end that is known already never comes earlier."""
+        """Begin the cooldown if the size of the group has changed. Never shortens a cooldown in progress."""
         metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
         if size_changed:
             end = self.runtime.now() + datetime.timedelta(        # type: ignore[attr-defined]
@@ -48,7 +48,7 @@ class CooldownMixin:
         self.metadata_set({**metadata, IN_PROGRESS: False})     # type: ignore[attr-defined]
 
     def handle_metadata_reset(self) -> None:
-        """It was found unhealthy: whatever was in progress will not end by itself."""
+        """End the scaling in progress: the group was found unhealthy, so it would not end by itself."""
         metadata = dict(self.metadata_get())                    # type: ignore[attr-defined]
         if IN_PROGRESS in metadata:
             self.metadata_set({**metadata, IN_PROGRESS: False})     # type: ignore[attr-defined]

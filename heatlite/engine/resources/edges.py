@@ -29,7 +29,8 @@ def of_type(resource: Resource, type_name: str) -> Iterator[Resource]:
 
 
 def _meaning(resource: Resource, type_name: str, name: str) -> str:
-    """What the environment calls that type of that resource; asked once for a stack, as each of its ports asks."""
+    """Return the type that the environment maps the type of a resource to. Remembered for the stack, because each port
+    asks."""
     env, known = resource.stack.__dict__.get('_meanings', (None, {}))
     if env is not resource.stack.env or not known:
         known = {}
@@ -41,7 +42,8 @@ def _meaning(resource: Resource, type_name: str, name: str) -> str:
 
 
 def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
-    """Of a stack that is only checked nothing changes; of one that is driven, everything may."""
+    """Return `read()`. It is remembered for a stack that is only checked: its resources do not change, as those of a
+    stack with a traversal may."""
     if hasattr(stack, 'physical_id_of'):
         return read()
     kept: dict[str, list[Resource]] = stack.__dict__.setdefault('_of_type', {})

@@ -1,8 +1,8 @@
-"""After a crash, or a reply that was lost: was the thing made?
+"""Finds out after a crash, or a lost reply, whether an object was created.
 
-The physical name of a resource is random, so what carries it is its own. A name from the template may be somebody
-else's: there, what could be mistaken for the resource's own is looked at and stored right before the create. What is
-there afterwards and was not there before is ours. No clock is asked, neither ours nor the service's. When it is
+The physical name of a resource is random, so what carries it is its own. A name from the template may also be that
+of another user's object: then the ids of the objects with that name are stored right before the create. An object that
+is there afterwards and was not there before is ours. No clock is asked, neither ours nor the service's. When it is
 unknown, the resource fails rather than make a second object or take over that of another user.
 """
 
@@ -95,7 +95,7 @@ def snapshot_candidates(resource: Noting, ids: Callable[[], Iterable[str]]) -> N
 
 
 def forget(resource: Noting) -> None:
-    """The id is known. Durable with it."""
+    """Delete what `snapshot_candidates` has stored. Durable with the physical id."""
     resource.data_delete(BEFORE)
 
 
@@ -145,7 +145,7 @@ def _made_since_the_backup(resource: Resource, found: Mapping[str, Mapping[str, 
 
 
 def made_at(entry: Mapping[str, object]) -> datetime | None:
-    """When a service made an object, by its entry in a list, in UTC; None if it does not say."""
+    """Return when a service made an object, by its entry in a list, in UTC; None if the entry does not say."""
     said = next((entry[name] for name in MADE_AT if entry.get(name)), None)
     try:
         found = datetime.fromisoformat(str(said))
@@ -159,6 +159,6 @@ def ambiguous() -> exception.Error:
 
 
 def _is_indistinguishable(resource: Resource, other: Resource) -> bool:
-    """Made at the same time from the same properties, so that either could be the owner of what is found."""
+    """Return whether both are created at the same time from the same properties: a found object may be of either."""
     return (other.state == (other.CREATE, other.IN_PROGRESS) and other.resource_id is None
             and dict(other.properties.items()) == dict(resource.properties.items()))

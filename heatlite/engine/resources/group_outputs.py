@@ -17,7 +17,7 @@ Asked = tuple[object, ...]                  # an attribute of a group and its pa
 
 @dataclass(frozen=True)
 class MemberAttributes:
-    """Which attributes of a group read the members.
+    """The attributes of a group that read the members.
 
     `mapped` give {member: value} and `listed` a list of what the path names. `lists_others`: a name that the group does
     not have is an attribute of the members, and gives a list. `by_age`: `resource.<n>` is the n-th oldest member, not

@@ -1,4 +1,4 @@
-"""What all groups have in common: a template of members with an output for everything that is read of them, and
+"""The base class of all groups: a template of members with an output for everything that is read of them, and
 nested updates in batches.
 
 Batches keep no progress of their own. What comes next follows from the template the nested stack has now, so a group

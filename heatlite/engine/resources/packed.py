@@ -68,7 +68,7 @@ class ConstraintFacts(TypedDict):
 
 
 class AttributeFacts(TypedDict, total=False):
-    """What the catalogue says about an attribute. `type`: absent if it may be anything."""
+    """The facts of the catalogue about an attribute. `type`: absent if it may be anything."""
 
     type: str | None
     cache_mode: str
@@ -90,7 +90,7 @@ class RuleFacts(TypedDict, total=False):
 
 
 class ReferenceFacts(TypedDict, total=False):
-    """What `get_resource` gives: `before_create` while there is no object."""
+    """The value of `get_resource`: `before_create` while there is no object."""
 
     kind: Required[str]
     before_create: str | None
@@ -109,8 +109,8 @@ class ClassFlags(TypedDict, total=False):
 
 
 class PackedFacts(TypedDict, total=False):
-    """What the catalogue says of a type. `properties`, `update_policy`: the facts of each, in the form of the files of
-    the catalogue."""
+    """The facts of the catalogue about a type. `properties`, `update_policy`: the facts of each, in the form of the
+    files of the catalogue."""
 
     class_name: Required[str]
     support_status: Required[StatusFacts]
@@ -129,7 +129,7 @@ class PackedFacts(TypedDict, total=False):
 
 @functools.cache
 def facts(type_name: str) -> PackedFacts:
-    """What the catalogue says of a type, see docs/developers/catalogue.rst. Raises KeyError."""
+    """Return the facts of the catalogue about a type, see docs/developers/catalogue.rst. Raises KeyError."""
     found: PackedFacts = json.loads(_lines()[1][type_name])[1]
     return found
 

@@ -1,5 +1,6 @@
-"""What the language asks about resource types, answered from the catalogue's packed facts alone: no class is imported,
-no service asked.
+"""Answers the questions of the language about resource types from the catalogue's packed facts alone.
+
+No class is imported, and no service is asked.
 
 The checks types make themselves are there for the types that need no service; groups are looked into with one member.
 """
@@ -40,7 +41,7 @@ VALUE_TYPES = {'string': Schema.STRING, 'number': Schema.NUMBER, 'comma_delimite
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """What stands in the operator's registry for a built-in type."""
+    """The entry of a built-in type in the registry of the operator."""
 
     name: str
 
@@ -88,7 +89,7 @@ class PackedTypes:
 
 
 def _accept(value: object) -> None:
-    """Only a service could tell."""
+    """Accept any value: only a service could check it."""
 
 
 def facts_of(name: str) -> TypeFacts:

@@ -49,7 +49,7 @@ class ScaledGroup(members.MemberGroup):
     # --- for subclasses to answer -------------------------------------------------------------------------
 
     def member_definition(self) -> members.Member:
-        """As the template of the group has it."""
+        """Return the definition of a member, as the template of the group has it."""
         raise NotImplementedError(type(self).__name__)
 
     def get_size(self) -> int:
@@ -70,7 +70,7 @@ class ScaledGroup(members.MemberGroup):
     # --- members ------------------------------------------------------------------------------------------
 
     def ordered_members(self, include_failed: bool = True) -> dict[str, members.Member]:
-        """By age, failed ones first: in the order in which they would be taken away."""
+        """Return the members in the order in which they would be removed: failed ones first, then by age."""
         known = self.current_members()
         if not known:
             return {}
@@ -90,11 +90,11 @@ class ScaledGroup(members.MemberGroup):
         return [*kept, *self._new_names(size - len(kept))]
 
     def _new_names(self, count: int) -> list[str]:
-        """In the order in which members of one age are listed, so that the first update changes no list of them."""
+        """Return new names in the order in which members of one age are listed: the first update changes no list."""
         return sorted(self._new_name() for _place in range(count))
 
     def sized(self, size: int) -> Template:
-        """Who stays keeps his definition."""
+        """Return the template with `size` members. Those that remain have their present definitions."""
         known = self.ordered_members()
         new = self.member_definition()
         return self.assembled({name: known.get(name, new) for name in self._names_of(size, list(known))})

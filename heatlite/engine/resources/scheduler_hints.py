@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class SchedulerHintsMixin:
-    """For types whose service takes scheduler hints. [DEFAULT] stack_scheduler_hints turns ours on."""
+    """A part of types whose service takes scheduler hints. [DEFAULT] stack_scheduler_hints adds those of the engine."""
 
     _SCHEDULER_HINT_KEYS = (HEAT_ROOT_STACK_ID, HEAT_STACK_ID, HEAT_STACK_NAME, HEAT_PATH_IN_STACK, HEAT_RESOURCE_NAME,
                             HEAT_RESOURCE_UUID) = (

@@ -1,4 +1,4 @@
-"""What servers share, made by us or not: the metadata their agents fetch, and the ways they fetch it."""
+"""The base class of servers, created here or not: the metadata their agents fetch, and the ways they fetch it."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class BaseServer(stack_user.StackUser):
                 self._register_access_key()
 
     def _make_up_keypair(self) -> None:
-        """In a cloud without identity it is not checked."""
+        """Store keys that were not made by Keystone: a cloud without identity does not check them."""
         self.data_set('access_key', self.runtime.uuid().replace('-', ''), redact=True)
         self.data_set('secret_key', self._new_password(), redact=True)
 
@@ -116,7 +116,8 @@ class BaseServer(stack_user.StackUser):
                 or str(self.physical_resource_name())), name
 
     def _former_objects(self) -> list[tuple[str, str]]:
-        """Those it had before: a server that polls one of them finds the new URL there, so they stay with it."""
+        """Return the former objects with metadata: a server that polls one of them finds the new URL there, so they are
+        deleted with the server."""
         return [(container, name) for container, name in json.loads(self.data().get('metadata_former', '[]'))]
 
     def _zaqar(self) -> MessageClient:
@@ -166,7 +167,7 @@ class BaseServer(stack_user.StackUser):
         self.data_set('metadata_container', container)
         self.data_set('metadata_object_name', name)
         self.data_set('metadata_put_url', put_url, redact=True)
-        self.resource_id_set(self.resource_id)          # the notes are durable with it, so somebody cleans up
+        self.resource_id_set(self.resource_id)          # the notes are durable with it, so a deletion finds them
         self.client('swift').put_container(container)
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))
         return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))

@@ -1,4 +1,4 @@
-"""For types that receive signals from outside: the transports, and the secrets of each.
+"""The base class of types that receive signals: the transports, and the secrets of each.
 
 Source: docs/spec/engine.rst, "Signal transports" and "Signed URLs".
 """
@@ -77,10 +77,12 @@ class SignalResponder(stack_user.StackUser):
     # --- a signed address of the CFN API ------------------------------------------------------------------
 
     def _get_ec2_signed_url(self, signal_type: str = SIGNAL, never_expire: bool = False) -> str | None:
-        """Who has it may signal, by that verb only. None in a cloud without identity.
+        """Return a URL whose bearer may send a signal to the resource, with one HTTP method only; None in a
+        cloud without identity.
 
-        `never_expire`: without a time. One with a time is refused by Keystone after `[credential] auth_ttl` (15
-        minutes). It is signed once, as in Heat: a resource that reads it is not changed by each update."""
+        `never_expire`: the URL has no time stamp. Keystone refuses one with a time stamp after `[credential] auth_ttl`
+        (15 minutes). It is signed once, as in Heat: a resource that reads it is not changed by each update.
+        """
         stored = self.data().get(SIGNED_URL)
         if stored is not None:
             return stored
@@ -142,7 +144,8 @@ class SignalResponder(stack_user.StackUser):
         return f'{base}/stacks/{quote(place.stack_name)}/{place.stack_id}/resources/{quote(self.name)}/signal'
 
     def _get_heat_signal_credentials(self) -> dict[str, str | None]:
-        """What a guest needs to log in as the resource's user; that user is made when there is none."""
+        """Return the credentials with which a guest logs in as the user of the resource. Makes the user if there is
+        none."""
         if self.password is None:
             self.password = self._new_password()
         if self._get_user_id() is None:
@@ -219,7 +222,7 @@ class SignalResponder(stack_user.StackUser):
     # --- all of them --------------------------------------------------------------------------------------
 
     def _get_signal(self, signal_type: str = SIGNAL, multiple_signals: bool = False) -> dict[str, object] | None:
-        """What a guest needs for the chosen way; None when there is nothing to tell."""
+        """Return what a guest needs to send signals by the chosen transport; {} for NO_SIGNAL."""
         match self._transport():
             case self.CFN_SIGNAL:
                 return {'alarm_url': self._get_ec2_signed_url(signal_type)}
@@ -282,9 +285,9 @@ class SignalResponder(stack_user.StackUser):
         self.signal(details)
 
     def _pass_over_swift_signals(self, until: str | None = None) -> None:
-        """What was put to the object so far will not be handled: it answers a former request.
+        """Ignore the signals that were put to the object so far: they answer a former request.
 
-        `until`: only what was put until then, such as '2026-01-02T03:04:05Z'.
+        `until`: ignore only those that were put until then, such as '2026-01-02T03:04:05Z'.
         """
         name = self.data().get('swift_signal_object_name')
         if name is not None:

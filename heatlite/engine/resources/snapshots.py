@@ -1,4 +1,4 @@
-"""What a stored snapshot of a stack has of one resource."""
+"""The data of one resource in a stored snapshot of a stack."""
 
 from __future__ import annotations
 

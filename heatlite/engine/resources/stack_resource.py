@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Cookie(TypedDict):
-    """What runs in a nested stack: its id, the number of the request and the action."""
+    """The action that runs in a nested stack: its id, the number of the request and the action."""
 
     stack: str
     generation: int
@@ -54,7 +54,7 @@ class NestedOutput(TypedDict, total=False):
 
 
 class NestedRow(Protocol):
-    """What is used of the row of a nested stack."""
+    """The part of the row of a nested stack that is used here."""
 
     @property
     def id(self) -> str: ...
@@ -105,7 +105,7 @@ class StackResource(resource.Resource):
         raise NotImplementedError(f'{type(self).__name__}.child_template')
 
     def child_params(self) -> Mapping[str, object]:
-        """What the nested stack's parameters receive."""
+        """Return the parameters of the nested stack."""
         return {}
 
     def child_template_files(self, child_env: object = None) -> Mapping[str, str]:
@@ -147,7 +147,7 @@ class StackResource(resource.Resource):
         return self.counted_template()
 
     def validate_nested_stack(self) -> None:
-        """Nothing: the checks of the root stack look into nested ones by themselves."""
+        """Do nothing: the checks of the root stack include nested ones."""
 
     # --- asking for something -----------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class StackResource(resource.Resource):
         return done
 
     def _cookie_of_what_runs(self) -> Cookie:
-        """For a check after a crash that took the handler's answer away."""
+        """Return the cookie of the action in progress, for a check after a crash: the result of the handler is lost."""
         found = self.stack.nesting.find(self)
         if found is None:
             raise exception.Error(_('The nested stack of %s is gone') % self.name)
@@ -313,18 +313,18 @@ class StackResource(resource.Resource):
     # --- looking at the nested stack ----------------------------------------------------------------------
 
     def forget_nested(self) -> None:
-        """It has changed, or will: look again when asked."""
+        """Read the nested stack again when it is next used: it has changed, or will."""
         self._row_is_read, self._nested_row, self._nested, self._present_outputs = False, None, None, None
 
     def nested_row(self) -> NestedRow | None:
-        """Its own row; None when there is none. Read once for each piece of work."""
+        """Return the row of the nested stack; None when there is none. Read once for each piece of work."""
         if not self._row_is_read:
             nesting = getattr(self.stack, 'nesting', None)
             self._nested_row, self._row_is_read = nesting.row(self) if nesting is not None else None, True
         return self._nested_row
 
     def member_rows(self) -> list[ResourceState]:
-        """What is stored of its resources, replaced ones included."""
+        """Return the rows of the resources of the nested stack, also of replaced ones."""
         nesting = getattr(self.stack, 'nesting', None)
         return nesting.members(self) if nesting is not None else []
 
@@ -391,7 +391,7 @@ class StackResource(resource.Resource):
 
 
 def as_template(template: object) -> Template:
-    """From what types give: a template, or a document."""
+    """Return a template. `template`: one, or a document. Raises Error."""
     if isinstance(template, Template):
         return template
     if isinstance(template, Mapping):

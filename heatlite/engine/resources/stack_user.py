@@ -1,4 +1,4 @@
-"""For types with a user of their own inside the stack: one who may signal, or fetch metadata, and nothing else."""
+"""The base class of types with a user inside the stack, which may send signals or read metadata, and nothing else."""
 
 from __future__ import annotations
 
@@ -52,18 +52,19 @@ class StackUser(resource.Resource):
         return _('what logs in as its user has the names of the resource and of its stack')
 
     def _get_user_id(self) -> str | None:
-        """Old stacks have it as the physical id."""
+        """Return the id of the user; None if there is none."""
         return self.data().get('user_id')
 
     def _project(self) -> str:
-        """Of the users of this stack; made when there is none."""
+        """Return the id of the project for the users of this stack. Makes the project if there is none."""
         keystone = self.keystone()
         return str(self.stack.user_project(lambda root_id: keystone.create_stack_domain_project(root_id),
                                            keystone.delete_stack_domain_project))
 
     @property
     def has_identity(self) -> bool:
-        """The stack is somebody's; in a cloud without identity everybody may do everything, and users are no use."""
+        """Whether the stack belongs to a user. False in a cloud without identity, where no users are made, because
+        every request is allowed."""
         return self.context.user_id is not None or self.context.trust_id is not None
 
     def _create_user(self) -> None:
@@ -84,7 +85,7 @@ class StackUser(resource.Resource):
             user_id=self._get_user_id() or '', project_id=self._project(), password=self.password))
 
     def _delete_user(self) -> None:
-        """With its keys; gone already is fine."""
+        """Delete the user and its keys. Does nothing if they are gone."""
         user_id = self._get_user_id()
         if user_id is None:
             return
@@ -142,5 +143,5 @@ class StackUser(resource.Resource):
             self.data_delete(key)
 
     def _register_access_key(self) -> None:
-        """Who logs in with it may read this resource, and no other."""
+        """Allow the user of this resource to read it, and no other resource."""
         self.stack.register_access_allowed_handler(self._get_user_id(), lambda name: name == self.name)

@@ -15,7 +15,7 @@ from heatlite.engine.resource import Resource
 
 
 class StoredStep(TypedDict, total=False):
-    """What all steps have; those of a table have more."""
+    """The fields of all steps; those of a table have more."""
 
     do: Required[str]
     called: bool
@@ -66,7 +66,7 @@ def _advanced(resource: Kind, step: S, table: Table[Kind, S]) -> bool:
 
 
 def _is_refusal(error: Exception) -> bool:
-    """Whether the service has said no, so that the same request would fail again."""
+    """Return whether the service has refused a request, so that the same request would fail again."""
     if isinstance(error, exception.HeatException):
         return not isinstance(error, exception.DatabaseUnavailable)
     return (http.status_of(error) or 0) // 100 == 4

@@ -47,13 +47,13 @@ class TemplateResource(stack_resource.StackResource):
         return text if isinstance(text, Template) else parsed(text, name, limits)
 
     def _found(self) -> FoundType:
-        """What its type stands for: in the environment it was applied with, not in that of a later request."""
+        """Return what its type means in the environment that it was applied with, not in that of a later request."""
         environment = self.type_environment if self.type_environment is not None else self.stack.env
         found: FoundType = environment.find(self.type(), self.name)
         return found
 
     def compare(self, after: ResourceDefinition) -> Comparison:
-        """Under the schema of the new template, both sides."""
+        """Compare both definitions under the schema of the new template."""
         self._wanted_type(after)
         return super().compare(after)
 
@@ -62,7 +62,7 @@ class TemplateResource(stack_resource.StackResource):
         super().take_properties(wanted)
 
     def _wanted_type(self, wanted: ResourceDefinition) -> None:
-        """From now on it is of the template that an update brings."""
+        """Take the schema of the template that an update brings."""
         found = self.stack.env.find(wanted.resource_type, self.name)
         if not found.is_template:
             return                          # it will be replaced
@@ -71,7 +71,7 @@ class TemplateResource(stack_resource.StackResource):
             self.__dict__.pop(known, None)
 
     def _fetched(self, name: str, by_operator: bool) -> str | Template:
-        """Where it cannot be had any more, the one that the nested stack was last made of."""
+        """Return the template. If it can no longer be fetched: the one that the nested stack was last made of."""
         try:
             return urlfetch.get_template(name, by_operator)
         except urlfetch.URLFetchError as error:

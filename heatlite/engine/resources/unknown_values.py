@@ -1,4 +1,4 @@
-"""What the checks of types see of properties whose values are not all known, as before resources exist.
+"""Properties, as checks of types read them, whose values are not all known, as before resources exist.
 
 A check must not refuse what may turn out to be right: a value that is not known counts as given where one is missing
 otherwise, and as not given where it would be one too many. The check runs again at the creation, when all are known.

@@ -1,4 +1,4 @@
-"""What volumes and attachments of volumes share, whichever family of names they have."""
+"""The base classes of volumes and their attachments, for the types of both OpenStack and AWS."""
 
 from __future__ import annotations
 
@@ -150,7 +150,8 @@ class BaseVolume(resource.Resource):
         return {'backup': None}
 
     def handle_snapshot_delete(self, state: tuple[str, str]) -> VolumeDeletion:
-        """With a backup first, unless there is nothing worth one."""
+        """Begin a backup, after which the volume is deleted. No backup is made of a volume whose create or update has
+        failed, or that does not exist."""
         if state in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) or not self.resource_id:
             return {'backup': None}
         return {'backup': self._begin_backup()}
@@ -226,7 +227,7 @@ class BaseVolumeAttachment(resource.Resource):
                 'device': given[self.DEVICE]}                                           # type: ignore[attr-defined]
 
     def _attach(self, progress: Attachment) -> bool:
-        """Whether the request is in; a conflict means: once more, later."""
+        """Request the attachment. Return False after a conflict: then the request must be sent again later."""
         plugin = self.client_plugin('nova')
         device = progress['device'] or None
         made = existing.create(self, lambda: plugin.attach_volume(progress['server'], progress['volume'], device) or '')
@@ -251,7 +252,7 @@ class BaseVolumeAttachment(resource.Resource):
         return None
 
     def check_create_complete(self, progress: Attachment | None) -> bool:
-        """Without `progress`: found after a crash."""
+        """Return whether the volume is attached. `progress`: None if the attachment was found after a crash."""
         progress = progress or self._attachment(self.properties)
         if self.resource_id is None and not self._attach(progress):
             return False
@@ -261,7 +262,8 @@ class BaseVolumeAttachment(resource.Resource):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: PropertyDiff) -> Reattachment | None:
-        """Out of the one, into the other. Only another device name: nothing to do but that, too."""
+        """Return the steps of a move: detach the volume, then attach it as the new properties say. Another device name
+        needs both, too."""
         if not prop_diff and not self.is_uncertain:
             return None
         after = {**self.properties, **prop_diff}
@@ -290,7 +292,8 @@ class BaseVolumeAttachment(resource.Resource):
         return self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID]       # type: ignore[attr-defined]
 
     def handle_delete(self) -> Detachment | None:
-        """One whose making was never answered is looked for, unless its replacement has made it."""
+        """Begin to detach the volume. If the request for the attachment was not answered, look for the attachment,
+        unless the replacement of this resource has made it."""
         if self.is_taken_over():
             return None
         if self.resource_id is None:

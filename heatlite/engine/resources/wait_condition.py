@@ -1,4 +1,4 @@
-"""What handles of wait conditions have in common: signals gathered in the metadata of the handle."""
+"""The base class of handles of wait conditions: signals are gathered in the metadata of the handle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
         self.resource_id_set(self._get_user_id())
 
     def normalise_signal_data(self, signal_data: object, latest_metadata: Mapping[str, object]) -> object:
-        """What a signal means, in the handle's own words."""
+        """Return a signal in the form of the metadata. For types whose signals have another form."""
         return signal_data
 
     def _status_ok(self, status: object) -> bool:

@@ -26,7 +26,7 @@ def update_policy(type_name: str) -> Mapping[str, Schema]:
 
 
 def attribute_schemata(type_name: str) -> dict[str, attributes.Schema]:
-    """Without `show`, which every type has."""
+    """Return the attributes of a type, without `show`, which every type has."""
     return attributes_of(packed.facts(type_name))
 
 

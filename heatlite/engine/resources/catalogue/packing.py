@@ -16,7 +16,7 @@ REMEDY = 'Run `make catalogue`, and commit the packed file together with the YAM
 
 
 def packed_text(catalogue: source.Catalogue) -> str:
-    """One line of JSON for the names, one for each type: the reader parses only the types it is asked for."""
+    """Return one line of JSON for the names, and one for each type: the reader parses only the lines that it needs."""
     head = {packed.ALIASES: catalogue.aliases, packed.MODULES: catalogue.modules}
     return ''.join(f'{_json(line)}\n' for line in (head, *catalogue.facts.items()))
 

@@ -40,7 +40,7 @@ class CatalogueError(Exception):
 
 @dataclass(frozen=True)
 class Catalogue:
-    """What all files say. Types are sorted by name."""
+    """The contents of all files. Types are sorted by name."""
 
     facts: Mapping[str, Facts]              # type -> its facts, as `packed.facts` returns them
     modules: Mapping[str, str]              # type -> module with its class; only types that have one

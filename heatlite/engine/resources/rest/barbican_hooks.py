@@ -1,4 +1,4 @@
-"""What data cannot say of the types in barbican.yaml."""
+"""Functions for the types in barbican.yaml that a description cannot express."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT, BYTES = 'text/plain', 'application/octet-stream'
 
 
 def _refs(given: Values) -> list[dict[str, str]]:
-    """What a container holds: the entries of `secrets`, and each property `X_ref` under the name X."""
+    """Return the references of a container: the entries of `secrets`, and each property `X_ref` under the name X."""
     refs = [{'name': entry['name'], 'secret_ref': entry['ref']} for entry in given.get('secrets') or ()]
     return refs + [{'name': name.removesuffix(SUFFIX), 'secret_ref': ref} for name, ref in given.items()
                    if name.endswith(SUFFIX) and ref]
@@ -76,7 +76,7 @@ def refs_by_name(resource: DescribedResource, name: str) -> object:
 
 @hook
 def payload_of_the_order(resource: DescribedResource, name: str) -> object:
-    """What is in the container that the order has made; null while there is none."""
+    """Return the payload of a secret in the container that the order has made; None while there is none."""
     reference = resource.shown().get('container_ref')
     if not reference:
         return None

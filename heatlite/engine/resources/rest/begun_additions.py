@@ -1,4 +1,4 @@
-"""What updates have begun to add to properties that are lists, of types that are repaired in place.
+"""Stores the items that updates have begun to add to properties that are lists, of types that are repaired in place.
 
 It is stored before any call. If the update fails, some items were added, and nothing else says which: the next update
 and the delete take them away.
@@ -30,7 +30,7 @@ def note(resource: DescribedResource, wanted: Properties, before: Values) -> Non
 
 
 def forget(resource: DescribedResource) -> None:
-    """All calls of the update were made."""
+    """Delete the stored items, after all calls of the update."""
     stored_json.write(resource, DATA_KEY, [])
 
 

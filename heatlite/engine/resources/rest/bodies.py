@@ -49,7 +49,7 @@ class BodyRules:
         return body
 
     def field(self, name: str) -> str | None:
-        """Where a property goes; None when nowhere of its own."""
+        """Return the path of a property in the body; None if it has none of its own."""
         rule = self.top.get(name, name)
         if isinstance(rule, Mapping):
             return None if rule.get('spread') else str(rule.get('to', name))

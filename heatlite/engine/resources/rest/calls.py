@@ -68,7 +68,10 @@ class CallTemplate:
 
 
 def template(written: WrittenCall) -> CallTemplate:
-    """From `VERB /path`, or a map with that under `call` and the other parts. Raises ValueError."""
+    """Return the template of a call. `written`: `VERB /path`, or a map with that under `call` and the other parts.
+
+    Raises ValueError.
+    """
     parts = {'call': written} if isinstance(written, str) else dict(written)
     verb, _space, path = str(parts.pop('call', '')).partition(' ')
     if verb not in VERBS or not path.startswith('/'):
@@ -80,7 +83,7 @@ def template(written: WrittenCall) -> CallTemplate:
 
 
 def templates(written: WrittenCall | list[WrittenCall] | None) -> tuple[CallTemplate, ...]:
-    """One call or a list of them."""
+    """Return the templates of one call, or of a list of them."""
     if written is None:
         return ()
     return tuple(template(each) for each in (written if isinstance(written, list) else [written]))

@@ -152,7 +152,8 @@ class DescribedResource(resource.Resource):
         return how.get('when') is None or bool(self.properties.get(how['when']))
 
     def _settled(self, action: str) -> bool:
-        """After the thing was made: what belongs to it, its status, its sub-collections."""
+        """Carry out what follows the creation of the object: further calls, the wait, the sub-collections. Return
+        whether all is done."""
         what = self.description
         if call_progress.made(self, 'then') < len(what.then):
             call_progress.run(self, 'then', self._filled(what.then), last=False)
@@ -243,7 +244,7 @@ class DescribedResource(resource.Resource):
     def before(self) -> Values:
         """The properties before an update: what the service says of them, if it was asked, or else what was applied.
 
-        What somebody has added to a list since then must be taken away, though it was never applied.
+        Items that were added to a list behind the engine are in it, so that the update removes them.
         """
         seen = self.observed.values if self.observed is not None else {}
         return Applied({**applied_names.stored(self), **seen}, self.properties)
@@ -312,7 +313,7 @@ class DescribedResource(resource.Resource):
     # --- delete -------------------------------------------------------------------------------------------
 
     def object_key(self) -> object:
-        """Without what an update changes of an id: the object is the same with another value."""
+        """Return what identifies the object: its id, or the parts of the id that no update changes."""
         used = list(places(self.description.id))
         if not self.description.updates.intersection(used):
             return self.resource_id
@@ -410,7 +411,10 @@ class DescribedResource(resource.Resource):
         return found
 
     def _throw_away(self, physical_id: str) -> None:
-        """What it was worth stood in the reply that is lost. Not if a replacement of the same name has made it."""
+        """Delete an object whose reply is lost: only the reply had some of its values, such as a secret.
+
+        Leave it if it was made by the replacement of this resource, which may have the same name.
+        """
         self.resource_id = physical_id
         try:
             if not self.is_taken_over():
@@ -439,7 +443,7 @@ class DescribedResource(resource.Resource):
     # --- asking the service -------------------------------------------------------------------------------
 
     def scope(self, properties: Values | None = None, **more: object) -> TemplatingScope:
-        """What the places of templates stand for."""
+        """Return the values of the places in templates (`{id}`, `{name}` ...). `more`: further ones, by name."""
         found = self.properties if properties is None else properties
         return TemplatingScope(found, {
             **{name: functools.partial(applied_names.parent, self, found, name)
@@ -543,7 +547,7 @@ class DescribedResource(resource.Resource):
         return found
 
     def _is_made_again(self) -> bool:
-        """Whether the next update creates the object again, as it is not known what there is of it."""
+        """Return whether the next update creates the object again, because its state is not known."""
         return (self.description.repaired_in_place and self.record is not None
                 and marks.is_uncertain(self.record.state.fingerprint))
 

@@ -67,7 +67,7 @@ class DescriptionError(Exception):
 
 @dataclass(frozen=True)
 class TypeDescription:
-    """What one type does. Words of the same names in the files; `rules` are those of the body."""
+    """The description of one type. Words of the same names in the files; `rules` are those of the body."""
 
     name: str
     file: str
@@ -161,7 +161,7 @@ class TypeDescription:
 # --- reading ---------------------------------------------------------------------------------------------
 
 def load(text: str, file: str) -> dict[str, TypeDescription]:
-    """All types of one file. Raises DescriptionError."""
+    """Return all types of one file. Raises DescriptionError."""
     return {name: compiled(name, entry, document, file) for document in [DescriptionFile(text, file)]
             for name, entry in document.types()}
 
@@ -180,7 +180,7 @@ class DescriptionFile:
             raise DescriptionError(file, [(1, 'a file of descriptions is a map of type names')])
 
     def types(self) -> Iterator[tuple[str, object]]:
-        """Each type's name and entry, which is a map unless it is wrong."""
+        """Yield the name and the entry of each type. An entry that is right is a map."""
         yield from ((name, entry) for name, entry in self.values.items() if name != FAMILIES)
 
     def wrong_families(self) -> Iterator[Mistake]:

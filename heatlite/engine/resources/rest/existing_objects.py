@@ -1,4 +1,4 @@
-"""After a crash, or a reply that was lost: was the thing made? For described types; the rules are those of
+"""Finds out after a crash, or a lost reply, whether an object of a described type was created. The rules are those of
 `engine.resources.existing`.
 """
 
@@ -50,7 +50,7 @@ def _can_tell(resource: DescribedResource) -> bool:
 
 
 def _is_its_own(resource: DescribedResource) -> bool:
-    """What is looked for carries the physical name, which nothing else has."""
+    """Return whether the object carries the physical name of the resource, which no other object has."""
     how = resource.description.existing
     if isinstance(how, Mapping):
         if 'mark' in how:                   # unless the definition has a value of its own for the field
@@ -62,8 +62,8 @@ def _is_its_own(resource: DescribedResource) -> bool:
 
 
 def _candidates(resource: DescribedResource) -> dict[str, Fields]:
-    """By id, what may be the thing: `{calls: [...]}` says how to ask, else the entries of the collection that have the
-    name, the `mark`, or in all fields of `by` that were given what was asked for."""
+    """Return the objects that may be that of the resource, by id: the answers to `calls`, or else the entries of the
+    collection that have the wanted name, or `mark`, or values of all given fields of `by`."""
     what = resource.description
     how = what.existing
     if isinstance(how, Mapping) and 'calls' in how:
@@ -81,7 +81,7 @@ def _candidates(resource: DescribedResource) -> dict[str, Fields]:
 
 
 def _answers(resource: DescribedResource, how: Existing) -> dict[str, Fields]:
-    """What the first request that finds anything answers."""
+    """Return the object in the first answer that is not empty, by id; {} if all are."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())
     answers = [resource.read(plans.versioned(what, call, resource.properties)) for call in calls]

@@ -1,4 +1,4 @@
-"""What data cannot say of the types in manila.yaml."""
+"""Functions for the types in manila.yaml that a description cannot express."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def live(resource: DescribedResource, wanted: Mapping[str, object], found: Mappi
 
 
 def as_far_as_asked(found: object, wanted: object) -> object:
-    """Of maps only the entries that the template gives: the service may say more than was asked for."""
+    """Return `found` without the entries of maps that are not in `wanted`: services add entries of their own."""
     if isinstance(found, Mapping) and isinstance(wanted, Mapping):
         return {name: as_far_as_asked(found[name], value) for name, value in wanted.items()
                 if value is not None and name in found}

@@ -1,4 +1,4 @@
-"""What data cannot say of the types in neutron.yaml."""
+"""Functions for the types in neutron.yaml that a description cannot express."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def algorithm_of_the_cloud(resource: DescribedResource, body: dict[str, object],
 
 @hook
 def algorithm_as_given(resource: DescribedResource, wanted: Properties, found: Fields) -> dict[str, object]:
-    """One that was not given is the cloud's choice."""
+    """Compare the algorithm only if it is given; otherwise the service chooses it."""
     return {} if wanted.is_given('auth_algorithm') else {'auth_algorithm': wanted['auth_algorithm']}
 
 

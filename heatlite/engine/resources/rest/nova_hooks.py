@@ -1,4 +1,4 @@
-"""What data cannot say of the types in nova.yaml."""
+"""Functions for the types in nova.yaml that a description cannot express."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
 
 @hook
 def policy_or_policies(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
-    """One policy with rules where the service knows that, a list of policies before."""
+    """Send one policy with its rules from microversion 2.64 on, and a list of policies before."""
     fields = dict(pick(call.body, 'server_group'))
     policies, rules = fields.pop('policies'), resource.properties['rules']
     newest = getattr(service.adapter_of(resource).get_endpoint_data(), 'max_microversion', None) or (2, 1)

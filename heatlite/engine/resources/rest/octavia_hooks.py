@@ -1,4 +1,4 @@
-"""What data cannot say of the types in octavia.yaml."""
+"""Functions for the types in octavia.yaml that a description cannot express."""
 
 from __future__ import annotations
 

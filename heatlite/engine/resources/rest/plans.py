@@ -1,4 +1,4 @@
-"""What must be asked of a service: a description and the properties of a resource in, requests out.
+"""Makes the requests to a service: a description and the properties of a resource in, requests out.
 
 Sends no request itself. The lists that some sub-collections are compared with are read through a callable."""
 
@@ -178,7 +178,7 @@ def _inner(what: TypeDescription, name: str, properties: Mapping[str, object]) -
 
 
 def before_delete(what: TypeDescription, scope: TemplatingScope, read: Read) -> list[DescribedCall]:
-    """What must go before the thing itself does."""
+    """Return the calls that delete what must be deleted before the object itself."""
     calls = [call for each in what.follow if what.delete_follow or each.before_delete
              for call in each.calls(scope, [], _inner(what, each.property, scope.properties), read)]
     for step in what.before_delete:

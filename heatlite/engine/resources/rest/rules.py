@@ -1,4 +1,4 @@
-"""What properties demand of each other: the `check` of a description, each form with its standard error."""
+"""Checks that concern several properties: the `check` of a description, each form with its standard error."""
 
 from __future__ import annotations
 

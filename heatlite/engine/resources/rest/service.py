@@ -51,7 +51,7 @@ def send(resource: DescribedResource, call: DescribedCall) -> Any:
 
 
 def adapter_of(resource: DescribedResource, service: str | None = None) -> http.ServiceAdapter:
-    """Made once for a resource object. Raises ClientNotAvailable."""
+    """Return the adapter of a service. It is made once for a resource object. Raises ClientNotAvailable."""
     kept = resource.__dict__.setdefault('_adapters', {})
     if service not in kept:
         what = resource.description

@@ -14,7 +14,7 @@ def hint(word: object, known: Iterable[str]) -> str:
 
 
 def unknown(written: Iterable[object], known: Collection[str], why: str = 'not known') -> list[str]:
-    """What is wrong with each word that is not in `known`: `WORD: WHY`, and the hint. Sorted."""
+    """Return a message for each word that is not in `known`: `WORD: WHY`, and the hint. Sorted."""
     return [f'{word}: {why}{hint(word, known)}' for word in sorted(map(str, written)) if word not in known]
 
 

@@ -79,7 +79,7 @@ class Follow:
 
 
 def read(name: str, written: Written) -> Follow:
-    """From its place in a description. Raises ValueError."""
+    """Return a sub-collection as a description writes it. Raises ValueError."""
     spelling.refuse(written, KEYS)
     return Follow(
         name, templates(written.get('set')), templates(written.get('add')), templates(written.get('drop')),

@@ -1,4 +1,4 @@
-"""What data cannot say of the types in swift.yaml."""
+"""Functions for the types in swift.yaml that a description cannot express."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def refuse_names(prop: str, names: Iterable[object]) -> None:
 
 @hook
 def container_headers(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
-    """Who may read and write, and the metadata of the container; those of the account go there at once."""
+    """Set the headers for access rights and metadata of the container. Sends the metadata of the account at once."""
     given = resource.properties
     headers = {name: given[name] for name in ('X-Container-Read', 'X-Container-Write') if given[name] is not None}
     headers.update({f'X-Container-Meta-{key}': str(value) for key, value in given['X-Container-Meta'].items()})

@@ -21,7 +21,7 @@ FILTERS: dict[str, Callable[[object], object]] = {
 
 
 class TemplatingScope:
-    """What places stand for: first the names of `known` (values, or functions that are called when needed), then
+    """The values of places: first the names of `known` (values, or functions that are called when needed), then
     properties; `.name` is a property even when `known` has the name. Dots lead into maps, `|` names a filter."""
 
     def __init__(self, properties: Values, known: Mapping[str, object]) -> None:

@@ -96,7 +96,7 @@ def class_of(what: TypeDescription, facts: packed.PackedFacts) -> type[described
 
 
 def members_of(facts: packed.PackedFacts) -> dict[str, object]:
-    """What every class of such a type has, whatever it does."""
+    """Return the members that the classes of all described types have, from the facts of the catalogue."""
     return {
         'properties_schema': {name: packed.schema(body) for name, body in facts.get('properties', {}).items()},
         'attributes_schema': catalogue.attributes_of(facts),

@@ -27,7 +27,7 @@ def diagnostics(what: TypeDescription, facts: PackedFacts) -> Iterator[tuple[str
 
 
 def references(what: TypeDescription, facts: PackedFacts) -> Iterator[tuple[str, str]]:
-    """Those of `diagnostics` that are true whatever else is wrong: names which stand for nothing."""
+    """Yield those of `diagnostics` that do not depend on others: names that are not defined."""
     properties = facts.get('properties', {})
     yield from _names(what, properties)
     yield from _places(what, properties)

@@ -52,7 +52,7 @@ class DescribedWait:
                                               status_reason=self._known())
 
     def _known(self) -> str:
-        """What the description says of statuses, for its author, who has missed one."""
+        """Return the message for a status that the description does not list, with those that it lists."""
         return _('%(field)s is none of the described statuses: %(statuses)s') % {
             'field': self.field, 'statuses': '; '.join(
                 f'{word} {", ".join(map(str, statuses)) if statuses != OTHER else statuses}'
@@ -92,7 +92,7 @@ class Gone:
 
 
 def waits(written: object) -> dict[str, DescribedWait]:
-    """By action, from one wait with `after`, or a map of them by action. Raises ValueError."""
+    """Return the waits by action. `written`: one wait with `after`, or a map of them by action. Raises ValueError."""
     if not written:
         return {}
     if not isinstance(written, Mapping):

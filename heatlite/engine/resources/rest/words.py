@@ -30,7 +30,7 @@ class CheckWords(TypedDict, total=False):
 
 
 class EntityWords(TypedDict, total=False):
-    """What a finder looks for: the value of the property `by`, or what `values` has instead of it."""
+    """The search of a finder: the value of the property `by`, or what `values` has instead of it."""
 
     by: Required[str]
     values: dict[str | None, str]
@@ -51,7 +51,7 @@ Live = TypedDict('Live', {
 
 
 class AttributeWords(TypedDict, total=False):
-    """What an attribute is: one of `field`, `data`, `call`, `value`, `hook`. The rest is for types of operators."""
+    """The source of an attribute: one of `field`, `data`, `call`, `value`, `hook`. The rest is for operators' types."""
 
     field: str
     data: str

@@ -1,4 +1,4 @@
-"""What data cannot say of the types in zaqar.yaml."""
+"""Functions for the types in zaqar.yaml that a description cannot express."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def given_options(body: Mapping[str, object]) -> Mapping[str, object]:
 
 @hook
 def needs_a_trust(resource: DescribedResource, changed: Values, after: Values, before: Values) -> bool:
-    """Only a create makes a trust."""
+    """Return whether the subscriber changes to one that needs a trust: only a create makes a trust."""
     subscriber = after['subscriber']
     return subscriber != before['subscriber'] and str(subscriber).startswith(TRUSTED)
 

@@ -87,7 +87,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
 
 
 def like(server: Entity) -> dict[str, object]:
-    """What a copy of a server is made of."""
+    """Return the properties of a launch configuration for copies of a server."""
     image, flavor = server.image, server.flavor
     return {'ImageId': image['id'] if isinstance(image, dict) else image,
             'InstanceType': flavor.get('id') or flavor.get('original_name'),

@@ -52,7 +52,7 @@ class LaunchConfiguration(resource.Resource):
         return bool(tmpl_diff.metadata_changed())
 
     def get_reference_id(self) -> str:
-        """Its name is what groups know it by."""
+        """Return the physical name, by which groups refer to it."""
         return self.physical_resource_name() if self.resource_id is not None else str(self.name)    # type: ignore[return-value]
 
 

@@ -21,7 +21,7 @@ OUTPUTS = 'Outputs.'
 
 
 def nested_at(definition: object, values: Mapping[str, object]) -> tuple[str, Mapping[str, object]] | None:
-    """For the checks: the address of the template and what its parameters receive."""
+    """Return the address of the template and the parameters, for checks."""
     url, given = values.get('TemplateURL'), values.get('Parameters')
     if not isinstance(url, str):
         return None
@@ -43,7 +43,7 @@ class NestedStack(stack_resource.StackResource):
         return str(self.properties[self.TEMPLATE_URL])
 
     def child_template(self) -> Template:
-        """From the files that came with the stack, else from its address, else what was stored last."""
+        """Return the template: from the files of the stack, else from its address, else the last one stored."""
         url, limits = self.template_url, self.stack.defn.limits.of_later
         among = nested.template_among(url, Files.of(self.child_template_files()), limits)
         if among is not None:

@@ -26,14 +26,14 @@ class WaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         return super().handle_signal(details)
 
     def get_reference_id(self) -> str:
-        """In a cloud without identity, what names the handle."""
+        """Return the signed URL for signals; in a cloud without identity, the ARN and the id of the handle."""
         if self.resource_id is None:
             return str(self.name)
         signed = self._get_ec2_signed_url(signal_type=signal_responder.WAITCONDITION)
         return signed or f'{self.identifier().arn()}?{self.resource_id}'
 
     def metadata_update(self, new_metadata: object = None) -> None:
-        """What signals have left stays."""
+        """Do nothing: the metadata are the data of signals, which an update of the template must not replace."""
 
 
 def resource_mapping() -> dict[str, type[WaitConditionHandle]]:

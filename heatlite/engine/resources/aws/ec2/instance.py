@@ -94,7 +94,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         return existing.choose(self, [entry for entry in servers if entry['name'] == name], own_name=True)
 
     def _get_security_groups(self) -> list[str] | None:
-        """By name and by id."""
+        """Return the names and the ids of the security groups; None if there are none."""
         found = [*(self.properties[self.SECURITY_GROUPS] or ()), *(self.properties[self.SECURITY_GROUP_IDS] or ())]
         return found or None
 
@@ -128,7 +128,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         return None
 
     def _own_port(self, subnet_id: str, groups: list[str] | None) -> str:
-        """One that an interrupted try has left is taken."""
+        """Return the id of the port that is made for SubnetId. Takes one that an interrupted attempt has left."""
         neutron = self.client('neutron')
         name = f'{self.physical_resource_name()}-port'
         found = [port for port in neutron.list_ports(name=name)['ports'] if port['name'] == name
@@ -201,7 +201,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: PropertyDiff) -> list[ServerStep]:
-        """What is done at once is done; the rest is a list of steps that the check works off."""
+        """Send the changes that take effect at once. Return the others as steps for `check_update_complete`."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())
         plugin, steps = self.client_plugin(), list[ServerStep]()
@@ -228,7 +228,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         return [*detach, *attach]
 
     def _delete_internal_port(self, port_id: str) -> None:
-        """Its own one, made for SubnetId; gone already is fine."""
+        """Delete the port that was made for SubnetId. Does nothing if it is gone."""
         with self.client_plugin('neutron').ignore_not_found:
             self.client('neutron').delete_port(port_id)
         if self.data().get('port_id') == port_id:

@@ -31,7 +31,7 @@ class InternetGateway(resource.Resource):
         self.resource_id_set(self.physical_resource_name())
 
     def handle_delete(self) -> None:
-        """There is nothing behind it."""
+        """Do nothing: no object of a service belongs to it."""
 
 
 class VPCGatewayAttachment(resource.Resource):

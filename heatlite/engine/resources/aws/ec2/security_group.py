@@ -79,7 +79,7 @@ class SecurityGroup(resource.Resource):
     # --- rules --------------------------------------------------------------------------------------------
 
     def _make_so(self, ingress: Iterable[Values] | None, egress: Iterable[Values] | None) -> None:
-        """Without rules of its own for what goes out, the group has those that Neutron gave it."""
+        """Make the rules of the group as given. Without any for egress, those that Neutron gave the group remain."""
         there = self.client('neutron').show_security_group(self.resource_id)['security_group']['security_group_rules']
         wanted = [self._rule('ingress', entry) for entry in ingress or ()]
         wanted += [self._rule('egress', entry) for entry in egress or ()]

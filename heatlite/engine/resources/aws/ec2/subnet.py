@@ -30,7 +30,7 @@ class Subnet(resource.Resource):
         self._plug()
 
     def find_existing(self) -> str | None:
-        """Not yet plugged in, perhaps; the create that goes on sees to it."""
+        """Return the id of the subnet that an interrupted create has made. The check adds it to the router."""
         return existing.choose(self, self.client().list_subnets(name=self.physical_resource_name())['subnets'],
                                own_name=True)
 

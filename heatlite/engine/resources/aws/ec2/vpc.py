@@ -41,7 +41,7 @@ class VPC(resource.Resource):
         return existing.choose(self, found, own_name=True)
 
     def _router(self) -> Fields:
-        """Made when there is none: after a crash there may be only the network."""
+        """Return the router. Makes it if there is none, as after a crash when only the network was made."""
         found = router_for_vpc(self.client(), str(self.resource_id))
         return found or self.client().create_router({'router': {'name': self.physical_resource_name()}})['router']
 
@@ -68,7 +68,7 @@ def router_for_vpc(client: NetworkClient, network_id: str) -> Fields | None:
 
 
 def external_network_id(client: NetworkClient) -> str:
-    """Of the only external network. Raises Error when there is none, or more than one."""
+    """Return the id of the only external network. Raises Error when there is none, or more than one."""
     found = client.list_networks(**{'router:external': True})['networks']
     if len(found) != 1:
         raise exception.Error(_('Expected 1 external network, found %d') % len(found))

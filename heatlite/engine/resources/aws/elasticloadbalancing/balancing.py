@@ -66,7 +66,7 @@ def _assembled(resources: Mapping[str, object], served: Served, address: object)
 
 
 def served_by(resources: Mapping[str, Values]) -> dict[str, dict[str, str]]:
-    """What the resources of a template of this module serve."""
+    """Return {group: {id of an instance: address}} of a template of this module. `resources`: of the template."""
     entry = resources.get(SERVED) or {}
     found: dict[str, dict[str, str]] = dict((entry.get('properties') or {}).get('value') or {})
     return found

@@ -91,7 +91,7 @@ class LoadBalancer(stack_resource.StackResource):
         return self._template({**served, balancing.OWN: self._addresses(self.properties[self.INSTANCES] or (), served)})
 
     def _resources(self) -> Mapping[str, Values]:
-        """Of the template that the nested stack has now."""
+        """Return the resources of the present template of the nested stack; {} if there is none."""
         template = self.stack.nesting.template(self) if self.resource_id is not None else None
         found: Mapping[str, Values] = (template.section('resources') if template is not None else None) or {}
         return found
@@ -143,8 +143,8 @@ class LoadBalancer(stack_resource.StackResource):
     # --- where it is --------------------------------------------------------------------------------------
 
     def _subnet(self, resources: Mapping[str, Values], served: balancing.Served) -> str:
-        """Of the address that clients connect to: as before, as `Subnets` says, where the first instance is, or that
-        of the project's only network."""
+        """Return the subnet of the address that clients connect to: the present one, else the first of `Subnets`, else
+        that of the first instance, else that of the project's only network."""
         made = resources.get(balancing.BALANCER)
         if made is not None:
             return str(made['properties']['vip_subnet'])

@@ -1,4 +1,4 @@
-"""AWS::IAM::User and AWS::IAM::AccessKey: somebody inside the stack, and the keys to log in with.
+"""AWS::IAM::User and AWS::IAM::AccessKey: a user inside the stack, and the keys to log in with.
 
 Schema: heatlite/engine/resources/catalogue/aws.yaml
 """
@@ -51,7 +51,7 @@ class User(stack_user.StackUser):
                 raise exception.Error(_('%(policy)s is no %(type)s of this stack') % {'policy': policy, 'type': POLICY})
 
     def get_reference_id(self) -> str:
-        """Its name is what access keys know it by."""
+        """Return the physical name, by which access keys refer to it."""
         return self.physical_resource_name() if self.resource_id is not None else str(self.name)    # type: ignore[return-value]
 
 

@@ -52,7 +52,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         return [rule(properties, rule.REPLACE, [self.IMAGE], value_path=[self.IMAGE_REF])]
 
     def validate(self) -> None:
-        """Where the content comes from, and that there is a size unless it tells."""
+        """Check that at most one source of the content is given, and a size unless the source has one."""
         super().validate()
         given = [name for name in (self.SNAPSHOT_ID, self.SOURCE_VOLID, self.IMAGE) if self.properties[name]]
         if len(given) > 1:
@@ -126,7 +126,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: PropertyDiff) -> list[VolumeStep]:
-        """What is done at once is done; the rest is a list of steps that the check works off."""
+        """Send the changes that take effect at once. Return the others as steps for `check_update_complete`."""
         volumes = self.client().volumes
         if self.NAME in prop_diff or self.DESCRIPTION in prop_diff:
             name, description = self._after(prop_diff, self.NAME), self._after(prop_diff, self.DESCRIPTION)
@@ -170,7 +170,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Fields) -> dict[str, object]:
-        """Only what the template asks for: the service has a value for everything else, too."""
+        """Return the values of properties that the template gives: the service has values for the others, too."""
         live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.VOLUME_TYPE)
                 if resource_properties.get(name) is not None}
         if live.get(self.VOLUME_TYPE) is not None and volume_steps.is_of_type(

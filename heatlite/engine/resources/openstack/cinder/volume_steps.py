@@ -1,4 +1,4 @@
-"""What an update of a volume does one after the other: steps of `engine.resources.steps`."""
+"""The steps of an update of a volume, in their order: steps of `engine.resources.steps`."""
 
 from __future__ import annotations
 

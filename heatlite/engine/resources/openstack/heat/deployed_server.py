@@ -48,7 +48,7 @@ class DeployedServer(server_base.BaseServer):
         self._delete_transport()
 
     def handle_snapshot_delete(self, state: object) -> None:
-        """There is nothing of ours to keep a copy of."""
+        """Delete without a snapshot: the server is not managed by the stack."""
         self._delete_transport()
 
     def _resolve_attribute(self, name: str) -> object:

@@ -67,7 +67,7 @@ class MultipartMime(software_config.SoftwareConfig):
 
 
 def mime_text(content: str, subtype: str | None, filename: str | None) -> text.MIMEText:
-    """Without a subtype it is the file's name without its ending, else plain."""
+    """Return a text part. `subtype`: by default the name of the file without its extension, or `plain`."""
     if not subtype:
         subtype = os.path.splitext(filename)[0] if filename else 'plain'
     try:

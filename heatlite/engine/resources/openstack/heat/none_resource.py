@@ -41,7 +41,7 @@ class NoneResource(resource.Resource):
         return {}
 
     def validate(self) -> None:
-        """There is nothing that could be wrong."""
+        """Accept all properties."""
 
     def handle_create(self) -> None:
         self.resource_id_set(self.runtime.uuid())

@@ -65,7 +65,7 @@ class RemoteStack(resource.Resource):
         return found
 
     def client(self, name: str | None = None, version: str | None = None) -> object:
-        """For what all types do with their object, such as looking at it: it is where `context` says."""
+        """Return the client of the service in the region and project of `context`."""
         return self.heat() if name in (None, self.default_client_name) else super().client(name, version)
 
     def _region(self) -> str | None:
@@ -99,7 +99,7 @@ class RemoteStack(resource.Resource):
                                   'to "ERROR: %(reason)s"'), error) from error
 
     def _refused(self, text: str, error: Exception) -> exception.StackValidationFailed:
-        """What other services said is a line each at most; the fault is in their text, or in no text at all."""
+        """Return the error for a request that another service has refused, with the first line of its message."""
         said = str(getattr(error, 'message', None) or error)
         return exception.StackValidationFailed(elsewhere=True, message=text % {
             'region': self._region(), 'reason': said.partition('\n')[0]})
@@ -129,7 +129,7 @@ class RemoteStack(resource.Resource):
         self.resource_id_set(made.id)
 
     def find_existing(self) -> str | None:
-        """Its name is its own. A stack of that name that another user made is none of ours."""
+        """Return the id of the stack with the physical name; None if another user has created it."""
         heat = self.heat()
         try:
             found = heat.stacks.get(self.physical_resource_name() or '')
@@ -251,7 +251,7 @@ class RemoteStack(resource.Resource):
 
     def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition, after_props: Properties,
                       before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
-        """As for nested stacks: what changed is for that stack to find out."""
+        """Return True, as for nested stacks: the other service compares the templates."""
         if self.resource_id is None or self.state == (self.DELETE, self.COMPLETE):
             raise resource.UpdateReplace(str(self))
         return super()._needs_update(after, before, after_props, before_props, prev_resource,
@@ -268,7 +268,7 @@ class RemoteStack(resource.Resource):
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
                                      before_props: Properties) -> bool:
-        """Another region, and another project, is another stack."""
+        """Return whether the region or the project changes: the stack must then be created there."""
         old, new = before_props[self.CONTEXT] or {}, after_props[self.CONTEXT] or {}
         return any(old.get(name) != new.get(name) for name in (self.REGION_NAME, self.PROJECT_ID))
 

@@ -114,7 +114,8 @@ class ResourceGroup(members.MemberGroup):
     # --- names that are gone for good ---------------------------------------------------------------------
 
     def _removed(self) -> set[str]:
-        """Of a group that is only being planned: what its policies name."""
+        """Return the names of members that were removed and must not come again. For a group that is only planned:
+        those that its removal policies name."""
         if self._previewed_removals is not None:
             return self._previewed_removals
         if self.resource_id is None and REMOVED not in self.data():
@@ -139,7 +140,7 @@ class ResourceGroup(members.MemberGroup):
         return kept | set(self._newly_removed(before))
 
     def preview_template(self, prop_diff: Mapping[str, object]) -> object:
-        """Without the members that a rolling update has for its duration only."""
+        """Return the template of the members, without those that a rolling update adds for its duration."""
         if self.properties.schema.get(self.REMOVAL_POLICIES) is not None:
             self._previewed_removals = self._removals()
         return self.counted_template()
@@ -208,7 +209,7 @@ class ResourceGroup(members.MemberGroup):
         return self._rolled(current, policy) if policy else None
 
     def _rolled(self, current: dict[str, members.Member], policy: Values) -> Template | None:
-        """One batch further. The highest numbers come first."""
+        """Return the template of the next batch; None if there is none. Begins with the highest numbers."""
         removed = self._removed()
         kept = {name: member for name, member in current.items() if name not in removed}
         definition, staying = self.get_resource_def(), list(self._resource_names())

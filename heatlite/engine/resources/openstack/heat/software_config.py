@@ -37,7 +37,7 @@ class SoftwareConfig(resource.Resource):
     # --- what it is ---------------------------------------------------------------------------------------
 
     def fields(self) -> dict[str, object]:
-        """As the config is stored."""
+        """Return the fields of the config as stored."""
         return {'group': self.properties[self.GROUP], 'config': self.properties[self.CONFIG],
                 'options': self.properties[self.OPTIONS], 'inputs': self.declared_inputs(),
                 'outputs': self.declared_outputs()}
@@ -67,7 +67,7 @@ class SoftwareConfig(resource.Resource):
         self.resource_id_set(made['id'])
 
     def find_existing(self) -> str | None:
-        """It has the id of the resource."""
+        """Return the id of the resource, which is also that of the config; None if there is no config."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
             return str(self.rpc_client().show_software_config(self.context, str(self.uuid))['id'])
         return None

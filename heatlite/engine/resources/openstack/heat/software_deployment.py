@@ -71,13 +71,14 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return self.rpc_client().show_software_config(self.context, config_id)
 
     def _deployment(self) -> ShownDeployment | None:
-        """It has the id of the resource. A server may see it, and signal, before we have noted that it was made."""
+        """Return the deployment; None if there is none. It has the id of the resource: a server may read it, and
+        signal, before the physical id is stored."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
             return self.rpc_client().show_software_deployment(self.context, self.resource_id or str(self.uuid))
         return None
 
     def _actions(self, source: ShownConfig) -> set[str]:
-        """At which something is deployed. Of a component those that its configs name."""
+        """Return the actions at which the config is deployed; for a component, those that its configs name."""
         if source['group'] == COMPONENT:
             config = source['config']
             configs = config.get('configs') if isinstance(config, Mapping) else None
@@ -89,7 +90,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return source['config'] or ''
 
     def derived_inputs(self, source: ShownConfig, action: str) -> list[ConfigEntry]:
-        """What is declared with its value, what is given beside that, and what every deployment gets."""
+        """Return the inputs: the declared ones with their values, further ones that are given, and those that every
+        deployment has."""
         values = dict(self.properties[self.INPUT_VALUES] or {})
         found: list[ConfigEntry] = []
         for declaration in source['inputs']:
@@ -138,7 +140,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return str(self.properties[self.NAME] or source['name'] or self.physical_resource_name())
 
     def _makes_addresses(self) -> bool:
-        """They are needed only where something is deployed, also in a deletion."""
+        """Return whether the action deploys something. Only then users and URLs for signals are made, also in a
+        deletion."""
         return True
 
     # --- life ---------------------------------------------------------------------------------------------
@@ -180,7 +183,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             self._pass_over_swift_signals(until=found['updated_time'])
 
     def find_existing(self) -> str | None:
-        """It has the id of the resource."""
+        """Return the id of the resource, which is also that of the deployment; None if there is no deployment."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
             return str(self.rpc_client().show_software_deployment(self.context, str(self.uuid))['id'])
         return None
@@ -298,7 +301,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     # --- signals ------------------------------------------------------------------------------------------
 
     def handle_signal(self, details: object = None) -> str | None:
-        """What the server says came of it; only while somebody waits for that."""
+        """Store the result that the server reports, if the deployment is in progress. Return a text for the event; None
+        if nothing was stored."""
         said: str | None = self.rpc_client().signal_software_deployment(
             self.context, self.resource_id or str(self.uuid), details)
         return said
@@ -325,7 +329,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Mapping[str, object]) -> dict[str, object]:
-        """It is in our own books: nothing else changes it."""
+        """Return no differences: a deployment is stored in our database, and only its stack changes it."""
         return {}
 
     # --- checks -------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class StackSet(members.MemberGroup):
                 raise exception.StackValidationFailed(elsewhere=True, message=_(
                     'Member %(name)s of the stack set: %(reason)s') % {'name': name, 'reason': error}) from error
             except Exception as error:
-                LOG.debug('Project %s is the matter of its member: %s', project, error)
+                LOG.debug('No token for project %s; its member of the stack set reports the error: %s', project, error)
             return
 
     # --- members ------------------------------------------------------------------------------------------
@@ -215,8 +215,8 @@ class StackSet(members.MemberGroup):
         return self.update_with_template(self.counted_template(), self.child_params())
 
     def _check_removals(self) -> None:
-        """What becomes of a stack is stored with it: what an update says of it comes too late for those that it
-        removes."""
+        """Raise NotSupported if an update changes `on_removal` and removes members: their deletion policies are stored
+        with them, so the new one would not apply."""
         wanted, names = POLICIES[self.properties[self.ON_REMOVAL]], {name for name, _member in self._given()}
         late = sorted(name for name, member in self.current_members().items()
                       if name not in names and member.get('deletion_policy') != wanted)

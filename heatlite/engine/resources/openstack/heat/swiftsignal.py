@@ -51,11 +51,12 @@ class SwiftSignalHandle(resource.Resource):
         return url
 
     def find_existing(self) -> None:
-        """What is left is taken away: made again, it would be one signal more."""
+        """Delete the versions of the object that an interrupted create has left: each would count as a signal."""
         self.client_plugin().delete_versions(self.stack.id, str(self.physical_resource_name()))
 
     def handle_delete(self) -> None:
-        """With all versions; the container goes with the last handle, also with one that never came into being."""
+        """Delete the object with all versions, and with the last handle of the stack the container, also if this handle
+        was not created."""
         name = self.resource_id or str(self.physical_resource_name())
         self.client_plugin().delete_versions(self.stack.id, name)
 
@@ -116,7 +117,7 @@ class SwiftSignal(resource.Resource):
         return unquote(parts[-2]), unquote(parts[-1])
 
     def get_signals(self) -> list[Fields]:
-        """In the order they came; of two with the same id the later one."""
+        """Return the signals in the order of arrival; of several with the same id, the last one."""
         found: dict[object, dict[str, object]] = {}
         for number, stored in enumerate(self.client_plugin().signals(*self._object()), 1):
             signal = self._signal(stored, number)
@@ -125,7 +126,7 @@ class SwiftSignal(resource.Resource):
         return list(found.values())
 
     def _signal(self, stored: StoredSignal, number: int) -> dict[str, object]:
-        """Nothing at all means success. Keys that are none of a signal are ignored."""
+        """Return a signal; one without content means success. Unknown keys are ignored. Raises Error."""
         try:
             received = stored.details()
         except ValueError:

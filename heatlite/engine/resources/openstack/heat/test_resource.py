@@ -75,7 +75,7 @@ class TestResource(resource.Resource):
         return self._begin(self.properties, may_fail=False)
 
     def handle_check(self) -> None:
-        """It is there once it was made."""
+        """Check that the object was created."""
         self._check_created()
 
     def check_create_complete(self, progress: SimulatedProgress) -> bool:

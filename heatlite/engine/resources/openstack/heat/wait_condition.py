@@ -59,7 +59,7 @@ class HeatWaitCondition(resource.Resource):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: Mapping[str, object]) -> WaitedSignals | None:
-        """Another count is waited for anew."""
+        """Wait again if the count has changed."""
         if not prop_diff:
             return None
         return self._begin(json_snippet.properties(self.properties_schema, self.context))

@@ -48,7 +48,7 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         self.resource_id_set(self._get_user_id())
 
     def get_status(self) -> list[str]:
-        """Where no signal can arrive, each look counts as one."""
+        """Return the statuses of the signals. If no signal can arrive, each call counts as one."""
         if self._transport() == self.NO_SIGNAL:
             self.handle_signal()
         self._service_signal()

@@ -61,16 +61,16 @@ class MistralExternalResource(resource.Resource):
         return any(each.partition('=')[0].strip() == name for each in declared.split(','))
 
     def _outputs(self) -> dict[str, object]:
-        """What the workflows of all actions so far have returned."""
+        """Return the outputs of the workflows of all actions so far."""
         return dict(json.loads(self.data().get(OUTPUTS) or '{}'))
 
     def find_existing(self) -> None:
-        """What the workflow has done is unknown. Raises Error if one was run."""
+        """Raise Error if a workflow was run: it is not known what it has done."""
         if any(str(self.uuid) in (each.description or '') for each in self.client().executions.list()):
             raise existing.ambiguous()
 
     def get_live_resource_data(self) -> None:
-        """What workflows have made, only they could look at."""
+        """Return None: only workflows could read the object that they have made."""
 
     def _is_over(self, action: str, execution_id: str | None) -> bool:
         """Raise Error when it failed."""

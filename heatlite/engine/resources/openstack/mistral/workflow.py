@@ -121,7 +121,7 @@ class Workflow(signal_responder.SignalResponder):
             self.client().workflows.update(self.definition_of(after))
 
     def handle_delete(self) -> object:
-        """Its executions go first, then it, then its user."""
+        """Delete the executions, then the workflow, then its user."""
         for execution in self._executions():
             with self.client_plugin().ignore_not_found:
                 self.client().executions.delete(execution)

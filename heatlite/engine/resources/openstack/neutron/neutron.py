@@ -1,4 +1,4 @@
-"""What the types of the network service share; the base plug-in authors build on."""
+"""The base class of the types of the network service; the base plug-in authors build on."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class NeutronResource(resource.Resource):
 
     @staticmethod
     def merge_value_specs(props: PropertyDiff, before_value_specs: Mapping[str, object] | None = None) -> None:
-        """In place. With `before_value_specs` only entries that changed."""
+        """Merge `value_specs` into the properties in place; with `before_value_specs`, only changed entries."""
         if 'value_specs' in props:
             specs = props.pop('value_specs') or {}
             old = before_value_specs or {}
@@ -134,7 +134,7 @@ class NeutronResource(resource.Resource):
 
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Mapping[str, object]) -> dict[str, object]:
-        """Only what the template asks for: the service has a value for everything else, too."""
+        """Return the values of properties that the template gives: the service has values for the others, too."""
         live = super().parse_live_resource_data(resource_properties, resource_data)
         return {name: value for name, value in live.items() if resource_properties.get(name) is not None}
 
@@ -152,11 +152,11 @@ class NeutronResource(resource.Resource):
         return [entry for entry in self.list_named(name) if entry['name'] == name]
 
     def _created(self, make: Callable[[], str]) -> str:
-        """For `handle_create` of types with a name: `make()`, the id."""
+        """Return `make()`, the id of a new object with a name. For `handle_create`."""
         return existing.create(self, make, self._listed_by_name if self.properties.get('name') else None)
 
     def _find_by_name(self, **wanted: object) -> str | None:
-        """For `find_existing` of types with a name."""
+        """Return the id of the object with the name of the resource. For `find_existing`."""
         return existing.choose(self, self._listed_by_name(), own_name=not self.properties.get('name'), wanted=wanted)
 
     # --- deleting -----------------------------------------------------------------------------------------
@@ -171,7 +171,8 @@ class NeutronResource(resource.Resource):
         return False
 
     def _delete_entity(self) -> bool | None:
-        """For `handle_delete`: what to give to the check. None: there is nothing to wait for."""
+        """Delete the object, and return the argument of the check; None if there is nothing to wait for. For
+        `handle_delete`."""
         if self.resource_id is None:
             return None
         deleted = getattr(self.client(), f'delete_{self.entity}')

@@ -63,7 +63,7 @@ class SecurityGroup(neutron.NeutronResource):
         self.resource_id_set(group_id)
 
     def find_existing(self) -> str | None:
-        """What was left half made gets its rules by the create that goes on."""
+        """Return the id of a group that an interrupted create has left. `check_create_complete` adds its rules."""
         return self._find_by_name()
 
     def check_create_complete(self, *args: object) -> bool:

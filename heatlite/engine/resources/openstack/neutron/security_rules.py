@@ -89,7 +89,7 @@ def _text(rule: Rule, name: str) -> str | None:
 
 
 def _prefix(written: str) -> str:
-    """With its length, and without what an address may leave out; as it is if it is no address."""
+    """Return a prefix in canonical form, with its length; other text unchanged."""
     try:
         return ipaddress.ip_interface(written).with_prefixlen
     except ValueError:

@@ -138,7 +138,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return bool(self.properties[self.USER_DATA_FORMAT] == self.SOFTWARE_CONFIG)
 
     def userdata_of(self, props: Properties) -> str:
-        """What the server is started with. A config's id stands for its content."""
+        """Return the user data of the server, where the id of a software config is replaced by its content."""
         content = props[self.USER_DATA]
         kind = props[self.USER_DATA_FORMAT]
         if kind in (self.RAW, self.SOFTWARE_CONFIG) and service.looks_like_uuid(content):
@@ -313,12 +313,12 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return getattr(server, name, None)
 
     def _ports(self, server: nova_collections.NovaServer) -> dict[str, NeutronPort]:
-        """By MAC address."""
+        """Return the ports of a server, by MAC address."""
         ports = self.client('neutron').list_ports(device_id=server.id)['ports']
         return {port['mac_address']: port for port in ports}
 
     def _addresses(self, server: nova_collections.NovaServer) -> dict[str, object]:
-        """Under each network's name and id: addresses, each with its port, its subnets and its network."""
+        """Return the addresses by name and id of each network; each has its port, its subnets and its network."""
         ports, shown = self._ports(server), {}
         neutron = self.client('neutron')
 
@@ -342,7 +342,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return found
 
     def _networks(self, server: nova_collections.NovaServer) -> dict[str, list[str]]:
-        """Under each network's name and id: addresses."""
+        """Return the addresses by name and id of each network."""
         ports = self._ports(server)
         found: dict[str, list[str]] = dict(server.networks)
         for label, entries in (server.addresses or {}).items():
@@ -372,7 +372,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: PropertyDiff) -> list[ServerStep]:
-        """What is done at once is done; the rest is a list of steps that the check works off."""
+        """Send the changes that take effect at once. Return the others as steps for `check_update_complete`."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)
             if self.user_data_software_config():
@@ -450,7 +450,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return self._begin_delete()
 
     def handle_snapshot_delete(self, state: tuple[str, str]) -> ServerDeletion:
-        """With an image first, unless there is nothing worth one, or the server is gone."""
+        """Begin an image, after which the server is deleted. None is made of a server that has failed or is gone."""
         if state[1] != self.FAILED and self.resource_id:
             with self.client_plugin().ignore_not_found:
                 image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())

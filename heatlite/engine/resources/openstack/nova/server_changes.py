@@ -1,4 +1,4 @@
-"""What an update of a server does one after the other: plain steps, worked off by repeated checks.
+"""The steps of an update of a server, in their order. Repeated checks carry them out.
 
 `do` names a step, `called` says that its request is in. They are what the handler returns, so that a restarted engine
 goes on with them; it may send a request again, which every step here stands.
@@ -166,7 +166,7 @@ def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff:
 
 
 def _image_of(server: Server) -> str:
-    """Of the real one. Raises UpdateReplace for a server that has none to be rebuilt from."""
+    """Return the id of the image that the server has now. Raises UpdateReplace if it has none to be rebuilt from."""
     image = server.client_plugin().get_server(server.resource_id).to_dict().get('image')
     if not image:
         raise exception.UpdateReplace(server.name)

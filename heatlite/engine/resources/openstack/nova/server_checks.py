@@ -1,4 +1,4 @@
-"""What is wrong with the properties of a server, beyond what their schemas say.
+"""Checks the properties of a server, beyond their schemas.
 
 The check runs before the stack is stored, when values that refer to other resources are not known (see
 `unknown_values`), and again before the server is created.
@@ -43,7 +43,7 @@ def _check_metadata_key(server: Server) -> None:
 # --- disks ------------------------------------------------------------------------------------------------
 
 def _check_devices(server: Server, props: Properties) -> None:
-    """There is exactly one source to start from, and each disk has one source."""
+    """Check that there is exactly one source to boot from, and one source of each disk."""
     lists = server.BLOCK_DEVICE_MAPPING, server.BLOCK_DEVICE_MAPPING_V2
     old, new = (entries(props, name) for name in lists)
     if old and new:

@@ -89,7 +89,7 @@ class ServerNetworkMixin(Resource):
 
     def _build_nics(self, networks: Sequence[Network] | None,
                     security_groups: Sequence[str] | None = None) -> str | list[dict[str, object]]:
-        """What Nova takes: a list, or the word for "as you like"."""
+        """Return the networks as Nova takes them: a list, `auto` or `none`."""
         if not networks:
             return 'auto'
         word = self._str_network(networks)
@@ -199,12 +199,12 @@ class ServerNetworkMixin(Resource):
         self.data_set(port_type, json.dumps(ports))
 
     def _data_of_own_ports(self) -> dict[str, str]:
-        """What a server has in its data that another stack has made: ports of its own that are plugged in."""
+        """Return the resource data for a server that another stack has created: the ports that were made for it."""
         found = own_ports.of_server(self.client('neutron'), self.resource_id, list(self._given_ports()))
         return {INTERNAL: json.dumps([{'id': port} for port in found])} if found else {}
 
     def _delete_internal_port(self, port_id: str) -> None:
-        """Gone already is fine."""
+        """Delete a port of the server. Does nothing if it is gone."""
         with self.client_plugin('neutron').ignore_not_found:
             self.client('neutron').delete_port(port_id)
         self._data_update_ports(port_id, 'delete')
@@ -260,7 +260,7 @@ class ServerNetworkMixin(Resource):
 
     def _kept(self, old: list[Held], new: list[Placed],
               is_kept: Callable[[Network, NeutronPort | None, Network], bool]) -> tuple[list[Held], list[Placed]]:
-        """What is left when the ports of fitting entries stay; what can be changed on a port is changed at once."""
+        """Pair entries whose ports remain, and change these ports at once. Return the entries without a pair."""
         rest_old = []
         for network, port in old:
             same = next((item for item in new if is_kept(network, port, item[1])), None)
@@ -401,7 +401,8 @@ class ServerNetworkMixin(Resource):
         self.data_delete(EXTERNAL)
 
     def _take_ports_from(self, server_id: str, ports: Sequence[str]) -> None:
-        """From a replacement that is given up. One that never came up lets nothing go: it is deleted right here."""
+        """Detach the ports from a replacement that is given up. One that was never active is deleted here, because Nova
+        refuses to detach its ports."""
         plugin = self.client_plugin('nova')
         for port in ports:
             try:

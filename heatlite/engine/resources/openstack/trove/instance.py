@@ -181,7 +181,7 @@ class Instance(resource.Resource):
         return steps
 
     def check_update_complete(self, steps: list[InstanceStep]) -> bool:
-        """One step at a time, each from ACTIVE to ACTIVE."""
+        """Carry out the steps one at a time: each begins when the instance is ACTIVE, and ends when it is again."""
         for step in steps:
             if step.get('done'):
                 continue

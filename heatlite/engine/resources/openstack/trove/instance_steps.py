@@ -1,4 +1,4 @@
-"""What an update of a database server does, one thing at a time. Every step may be sent again after a restart."""
+"""The steps of an update of a database server, in their order. Every step may be sent again after a restart."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class Container(resource.Resource):
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: dict[str, object]) -> list[ContainerStep]:
-        """What is done at once is done; the rest is a list of steps that the check works off."""
+        """Send the changes that take effect at once. Return the others as steps for `check_update_complete`."""
         changes: dict[str, object] = {}
         if self.NAME in prop_diff:
             changes['name'] = prop_diff[self.NAME] or self.physical_resource_name()
