@@ -255,7 +255,7 @@ PLANS: list[Opt] = [
     IntOpt('max_plans_per_project', default=100, min=-1,
            help='Most plans of one project that wait to be applied; -1: no limit.'),
     BoolOpt('needs_approval', default=False,
-            help='A plan can be applied only after somebody else than its author has approved it.'),
+            help='A plan can be applied only after a user other than its author has approved it.'),
     FloatOpt('check_timeout', default=10.0, min=0.0, max=60.0,
              help='Seconds in which services have to answer when a plan is checked against quotas, sizes, zones and '
                   'what is in use; what is not answered is not checked. 0: services are not asked.'),

@@ -85,7 +85,7 @@ def upgrade(database: Database) -> None:
 
 
 class _InUse(exception.Error):
-    """A transaction of somebody else has used a table for longer than a migration may wait."""
+    """A transaction of another process has used a table for longer than a migration may wait."""
 
 
 def _migrate(database: Database, config: Config, revision: str) -> None:

@@ -116,7 +116,7 @@ class SimThread:
         self.stack_id: str | None = None        # for which stack it works
         self._greenlet = greenlet.greenlet(lambda: function(*args), runtime.universe.main)
         self.error: BaseException | None = None
-        self.is_ending = False                  # somebody has killed it: it unwinds, and gives way no more
+        self.is_ending = False                  # it was killed: it unwinds, and gives way no more
 
     def resume(self) -> None:
         if self._greenlet.dead or self.runtime.dead:

@@ -231,7 +231,7 @@ class ResourceScenario:
         return answer
 
     def delete_behind_our_back(self) -> None:
-        """As somebody else would: through the type's own handlers, and nothing is stored."""
+        """Delete the object as another user would: through the type's own handlers, and nothing is stored."""
         def delete(it: Resource) -> None:
             assert it.record is not None
             it.bind(it.record)

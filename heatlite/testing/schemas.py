@@ -83,7 +83,7 @@ def check_attributes(kind: type[Resource]) -> Iterator[Diagnostic]:
 
 
 def check_methods(kind: type[Resource]) -> Iterator[Diagnostic]:
-    """Check that the engine can call them, and that what the schema promises has somebody who does it."""
+    """Check that the engine can call them, and that there is a method for each promise of the schema."""
     for name, count in contract_names.ARGUMENTS.items():
         method = getattr(kind, name, None)
         if method is not None and not callable(method):

@@ -54,7 +54,7 @@ STAYS = {'kind': 'stay', 'service': 'volume', 'method': 'POST', 'path': '*/volum
 # What stands before the commands; then each command, with {plan} for the newest plan. Lines that begin with `bob$` are
 # typed by another user of the project, those with `#` are done without being shown.
 STEPS = """
-The operator wants plans to be approved by somebody else than their author, and denies public addresses by a `policy
+The operator wants plans to be approved by a user other than their author, and denies public addresses by a `policy
 <../operators/plan-policies.rst>`_. ``web.yaml`` has a network and a disk. Ann plans, Bob reviews and approves, and the
 plan is applied:
 

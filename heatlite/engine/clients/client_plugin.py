@@ -164,7 +164,7 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
     # --- what errors mean ---------------------------------------------------------------------------------
 
     def is_client_exception(self, ex: BaseException) -> bool:
-        """Return whether it is one of the client's own errors, not a subclass somebody made of one."""
+        """Return whether it is one of the client's own errors, not a subclass that another module has made of one."""
         named = self.exceptions_module
         modules = named if isinstance(named, list | tuple) else [named]
         kinds = library_errors.classes_of(ex)

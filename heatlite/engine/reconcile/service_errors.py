@@ -18,7 +18,7 @@ FINAL_CONFLICTS = (                         # 409s that a retry of the same crea
     re.compile(r'quota', re.IGNORECASE),            # Neutron: Quota exceeded for resources: ['port'].
     re.compile(r'OverLimit|Maximum number of .{0,255} exceeded', re.IGNORECASE),
     re.compile(r'Multiple possible networks found', re.IGNORECASE),         # Nova: name a network
-    re.compile(r'The Stack \(.{0,255}\) already exists'),     # Heat: that of somebody else, or it would have been found
+    re.compile(r'The Stack \(.{0,255}\) already exists'),     # Heat: of another user, or it would have been found
 )
 
 

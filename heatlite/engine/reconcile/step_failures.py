@@ -33,7 +33,7 @@ class StepFailures:
         self._log(row, error, action, retry)
         message = failure.message
         if isinstance(error, exception.ResourceInError) and resource is not None and resource.resource_id is not None:
-            message += _(' (id %s)') % resource.resource_id     # it may be gone by the time somebody looks
+            message += _(' (id %s)') % resource.resource_id     # it may be gone when the user looks for it
         return commands.Failed(step, self._masked(message), retry=retry)
 
     def _may_retry(self, row: ResourceState, resource: Resource, error: Exception, action: Action) -> bool:

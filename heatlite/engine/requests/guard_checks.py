@@ -23,7 +23,7 @@ def check_lock(tx: Connection, row: StoredStack) -> TreeGuards:
     """Raise StackLocked if the tree of a stack is locked; return what guards it. One statement, by primary key."""
     found = guards.of(tx, row.root_id)
     if found.lock is not None:
-        raise exception.StackLocked(stack_name=row.name, owner=found.lock.owner or _('somebody'),
+        raise exception.StackLocked(stack_name=row.name, owner=found.lock.owner or _('an unknown user'),
                                     at=found.lock.locked_at, reason=found.lock.reason)
     return found
 

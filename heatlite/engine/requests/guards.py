@@ -76,7 +76,7 @@ class Guards:
             if found is None:
                 raise exception.EntityNotFound(entity='Lock of stack', name=row.name)
             if not message.of_anybody and not self._is_owner(context, found):
-                raise exception.Forbidden(_("the lock of %s") % (found.owner or _('somebody')))
+                raise exception.Forbidden(_("the lock of %s") % (found.owner or _('another user')))
             guards.set_lock(tx, row.id, None)
 
         self._database.retry(store)

@@ -149,7 +149,7 @@ def is_from_backup(row: stacks.StoredStack, stored: Credentials) -> bool:
 
 
 def check_nested(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> None:
-    """Raise Forbidden for a nested stack that acts for another user than the caller, who would give it a definition."""
+    """Raise Forbidden for a nested stack that acts for a user other than the caller, who would give it a definition."""
     if row.owner_id is not None and not Authority.is_of(credentials.of_tree(tx, row.root_id), context):
         raise exception.Forbidden(_('this nested stack: it acts for another user. An update of the root stack %s '
                                     'makes it act for you') % row.root_id)

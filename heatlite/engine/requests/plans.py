@@ -116,7 +116,7 @@ class Plans:
             presence.enter(tx, stored.project_id)
             self._check_applicable(stored)
             if self._bounds.needs_approval and stored.author_id == context.user_id:
-                raise exception.Conflict(_('A plan is approved by somebody else than its author.'))
+                raise exception.Conflict(_('A plan must be approved by a user other than its author.'))
             if not plans.approve(tx, stored.id, context.user_id, context.username, now):
                 raise exception.Conflict(_('Plan %s has been approved already.') % stored.id)
 
