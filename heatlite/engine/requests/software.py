@@ -147,12 +147,12 @@ class Software:
 
         def insert(tx: Connection) -> ProjectServer:
             self._own_config(tx, context, config_id, held=True)
+            # As in Heat, it belongs to the caller's project, also if an administrator names the server of another one.
+            server = ProjectServer(context.owning_project(), server_id)
             with limited_growth(tx, server):
                 self._insert(tx, context, made_id, server_id, config_id, fields)
             return server
 
-        # As in Heat, it belongs to the project of the caller, also if an administrator names the server of another one.
-        server = ProjectServer(context.owning_project(), server_id)
         made_id = deployment_id or self._runtime.uuid()
         self._server_metadata.write_after(insert, may_grow=True)
         return self.show_software_deployment(context, made_id)
