@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -21,11 +22,13 @@ def says_of_check(kind: type, name: str) -> bool:
 class Checking(Reading):
     """A part of `Resource`."""
 
+    shows_none_when_gone: ClassVar[bool] = False        # `_show_resource` returns None for an object that is not there
+
     def validate(self) -> object:
         """Run the checks of all types; types add their own. Raises StackValidationFailed, or returns an error text."""
         self.check_service_available(self.context, self.type())
         if self.external_id is not None:
-            self._validate_external()
+            self.check_external()
             return None
         self._at('', self.t.validate)
         self._at('', lambda: self.validate_deletion_policy(self.t.deletion_policy()))
@@ -69,16 +72,29 @@ class Checking(Reading):
             raise exception.StackValidationFailed(
                 path='deletion_policy', message=_('"%s" deletion policy not supported') % policy)
 
-    def _validate_external(self) -> None:
+    def check_external(self) -> None:
+        """Take the object that `external_id` names as the resource's own, if its type has objects of a service.
+
+        Raises StackValidationFailed if the service does not have it; other errors of the service pass through."""
         if not self.entity:
             return
         self.resource_id = self.external_id
         try:
-            self.get_live_resource_data()
-        except (exception.EntityNotFound, exception.ResourceNotAvailable):
+            is_there = self.get_live_resource_data() is not None or not self.shows_none_when_gone
+        except Exception as error:
+            self.resource_id = None
+            if not self._is_not_there(error):
+                raise
+            is_there = False
+        if not is_there:
+            self.resource_id = None
             raise exception.StackValidationFailed(
                 message=_('Invalid external resource: Resource %(id)s (%(type)s) can not be found.')
                 % {'id': self.external_id, 'type': self.type()})
+
+    def _is_not_there(self, error: Exception) -> bool:
+        return (isinstance(error, exception.EntityNotFound | exception.ResourceNotAvailable)
+                or (self.default_client_name is not None and bool(self.client_plugin().is_not_found(error))))
 
     def _place(self, section: str = '') -> tuple[str, ...]:
         """Return the path of the resource, or of a section of it, in its template, with the keys of its format."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -13,8 +12,6 @@ from heatlite.engine.resource_checking import Checking
 
 class Importing(Checking):
     """A part of `Resource`. Types may override all of it."""
-
-    shows_none_when_gone: ClassVar[bool] = False        # `_show_resource` returns None for an object that is not there
 
     def list_named(self, name: str | None) -> Iterable[Fields]:
         """Return the objects of this type that the service lists, those with this name if one is given; others may be

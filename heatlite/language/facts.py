@@ -37,7 +37,8 @@ class TypeFacts:
     such values; None when there is none (yet). `nested_at`: for a type that is a stack of the template at a URL: (URL,
     parameters) for such values; None while the URL is unknown. `has_members`: it is a stack of members. `needs`: names
     of resources that the type implicitly depends on, from all definitions of the stack. `available`: raises
-    ResourceTypeUnavailable when the type's service is missing.
+    ResourceTypeUnavailable when the type's service is missing. `check_external`: raises StackValidationFailed when
+    there is no object with the `external_id` of a resource.
     """
 
     name: str
@@ -60,6 +61,7 @@ class TypeFacts:
     has_members: bool = False
     needs: Callable[[DefinedResource], Iterable[str]] | None = None
     available: Callable[[], None] | None = None
+    check_external: Callable[[DefinedResource], None] | None = None
 
     def has_attribute(self, name: str) -> bool:
         return self.accepts_any_attribute or name in self.attributes

@@ -382,6 +382,8 @@ class Checker(DocumentChecks):
                 unknown.add(str(error))
                 yield self._property_complaint(error, facts.properties)
         if resource.is_external:
+            if self.values:
+                yield from self._external(resource, facts)
             return
         for name, expression in expressions_of.items():
             if name in facts.properties:
@@ -414,6 +416,17 @@ class Checker(DocumentChecks):
             yield from ruled(rules.OWN_CHECK, self._own_check(resource, facts, values, unknown | self.type_errors))
         if self.look_inside:
             yield from ruled(rules.FILE, self._inside(resource, facts, given, values))
+
+    def _external(self, resource: DefinedResource, facts: TypeFacts) -> Iterator[Diagnostic]:
+        """Check that the object of an external resource is there. Inside a nested stack its id may be unknown yet: the
+        check runs again when the stack is created."""
+        if facts.check_external is None:
+            return
+        try:
+            if is_known(evaluate(resource.parsed.external_id, UNKNOWNS)):
+                facts.check_external(resource)
+        except CLIENT_ERRORS as error:
+            yield Diagnostic(error, self._path_of(error, resource.path))
 
     @staticmethod
     def _translations(resource: DefinedResource, facts: TypeFacts,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from heatlite.common import allowance, exception
 from heatlite.common.i18n import _
@@ -13,6 +13,8 @@ from heatlite.language.custom_constraints import PureConstraint
 
 if TYPE_CHECKING:
     from heatlite.common.context import RequestContext
+
+T = TypeVar('T')
 
 GROUP = 'constraint_validation_cache'
 MOST_ITEMS = 1000               # of a list, about each of which a service is asked
@@ -28,6 +30,23 @@ def lookup(constraint: Callable[[str], type[CustomCheck] | CustomCheck | None], 
             return None
         return CachedConstraint(found() if isinstance(found, type) else found, context, is_made)
     return find
+
+
+def ask(value: object, check: Callable[[], T], is_remote: bool = True) -> T:
+    """Return `check()`, which asks a service about a value (`is_remote`) within the time of the request.
+
+    Raises TooLate after it, and StackValidationFailed when the service cannot be asked: the value may be right then.
+    """
+    request = allowance.current()
+    if request is not None and is_remote:
+        request.left()
+    try:
+        return check()
+    except exception.HeatException:
+        raise
+    except Exception as error:
+        raise exception.StackValidationFailed(
+            message=_("Error validating value '%(value)s': %(error)s") % {'value': value, 'error': error}) from error
 
 
 class CachedConstraint:
@@ -56,18 +75,8 @@ class CachedConstraint:
         return right
 
     def _ask(self, value: object) -> bool:
-        """Ask the service. Raises StackValidationFailed when it cannot be asked: the value may be right then."""
-        request = allowance.current()
-        if request is not None and self.most_items is not None:
-            request.left()                      # raises TooLate
-        try:
-            return bool(self._check.validate(value, self._context))
-        except exception.HeatException:
-            raise
-        except Exception as error:
-            raise exception.StackValidationFailed(
-                message=_("Error validating value '%(value)s': %(error)s")
-                % {'value': value, 'error': error}) from error
+        return bool(ask(value, lambda: self._check.validate(value, self._context),
+                        is_remote=self.most_items is not None))
 
     def error(self, value: object) -> str:
         own = getattr(self._check, 'error', None)

@@ -146,6 +146,7 @@ class StepExecutor(StepInspector):
                     return None, ()
                 external = resource.t.external_id()
                 if external is not None:
+                    resource.check_external()
                     resource.resource_id_set(external)
                     return None, ()
                 entry = request_keys.entry_to_adopt(self._leased.row, command.step.name)

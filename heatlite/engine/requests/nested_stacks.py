@@ -133,18 +133,20 @@ class NestedStacks:
         """Check a new definition of a nested stack, have it hide what the present one hides, and note what the two
         share. Raises what the definition is refused with."""
         same: frozenset[str] = frozenset()
+        before = None
         has_immutables = bool(definition.parameters.immutables)
-        if has_immutables or _is_large(definition) or definition.mask or parent.definition.mask:
+        if (has_immutables or _is_large(definition) or definition.mask or parent.definition.mask
+                or validation.has_external(definition)):
             with self._database.reader() as tx:
                 stored = sources.sharing(templates.get(tx, row.template_id), definition.template)
             before = self._stored_stacks.definition(row, stored)
             definition.hide_too(before.mask)
-        if has_immutables:
+        if before is not None and has_immutables:
             validation.check_immutable(before, definition, is_nested=True)
-        if _is_large(definition):
+        if before is not None and _is_large(definition):
             same = self._checked_definitions.same(definition, row.template_id, before)
             definition.as_applied = self._unchanged.as_applied(row, before, definition)
-        validation.check_child(definition, self._registry, parent.context, same, timeout_mins)
+        validation.check_child(definition, self._registry, parent.context, same, timeout_mins, before)
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack:

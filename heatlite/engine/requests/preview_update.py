@@ -286,13 +286,16 @@ class Preview:
         nesting.check_room(resource, len(template.section('resources') or ()))
         definition = nesting.define(resource, template, resource.child_params(), identity)
         mask = definition.mask
+        old = None
         if stored is not None:
             with self._database.reader() as tx:
                 before = templates.show(tx, stored.template_id)
             mask |= masking.of_documents(before.document, before.environment)
-            if definition.parameters.immutables:
-                validation.check_immutable(self._stored(stored)[0], definition, is_nested=True)
-        validation.check_child(definition, self._registry, self._context, timeout_mins=above.timeout_mins)
+            if definition.parameters.immutables or validation.has_external(definition):
+                old = self._stored(stored)[0]
+                validation.check_immutable(old, definition, is_nested=True)
+        validation.check_child(definition, self._registry, self._context, timeout_mins=above.timeout_mins,
+                               before=old)
         return definition, mask
 
     def _wanted_row(self, above: StoredStack, resource: StackResource, stored: StoredStack | None) -> StoredStack:

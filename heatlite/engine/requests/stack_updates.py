@@ -189,7 +189,7 @@ class StackUpdates:
         before = self._stored_stacks.definition(row, template)
         validation.check_immutable(before, definition)
         definition.hide_too(before.mask)
-        validation.check_request(definition, self._registry, context, updating=True,
+        validation.check_request(definition, self._registry, context, updating=True, before=before,
                                  timeout_mins=timeout_mins(message, row),
                                  same=self._checked_definitions.same(definition, row.template_id, before))
         self._quotas.check_sizes(definition, context)

@@ -21,30 +21,34 @@ STEPS_PER_RESOURCE = 1              # of `turns`, for the type of one resource
 
 
 def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
-                same: frozenset[str] = frozenset(), timeout_mins: int | None = None) -> None:
+                same: frozenset[str] = frozenset(), timeout_mins: int | None = None,
+                before: StackDefinition | None = None) -> None:
     """As `check_request`, for a nested stack that is about to be created or updated.
 
     Stacks inside it are checked before they are created. It may be one that no request could see: its template, or the
     types in it, depend on attributes, or come from a server.
     """
-    _check(definition, registry, context, same, look_inside=False, timeout_mins=timeout_mins)
+    _check(definition, registry, context, same, look_inside=False, timeout_mins=timeout_mins, before=before)
 
 
 def check_request(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, *,
-                  updating: bool = False, same: frozenset[str] = frozenset(), timeout_mins: int | None = None) -> None:
+                  updating: bool = False, same: frozenset[str] = frozenset(), timeout_mins: int | None = None,
+                  before: StackDefinition | None = None) -> None:
     """Raise the first error as Heat would, with all other diagnostics after its first line. Raises Forbidden if the
     caller may not use a type, also in nested stacks.
 
     `same`: resources that were found right in another definition, and that this one shares with it; `timeout_mins`: the
-    time-out that the stack will have."""
+    time-out that the stack will have; `before`: the definition that an update replaces."""
     _check_types_first(definition, registry, context)
-    _check(definition, registry, context, same, updating=updating, timeout_mins=timeout_mins)
+    _check(definition, registry, context, same, updating=updating, timeout_mins=timeout_mins, before=before)
 
 
 def _check(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, same: frozenset[str], *,
-           look_inside: bool = True, updating: bool = False, timeout_mins: int | None = None) -> None:
+           look_inside: bool = True, updating: bool = False, timeout_mins: int | None = None,
+           before: StackDefinition | None = None) -> None:
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context, timeout_mins)
+        catalog.before = before
         definition.plain = _right(definition, registry, context, same)
         diagnostics = lint.check(definition, catalog, look_inside=look_inside, updating=updating,
                                  right=definition.plain)
@@ -164,6 +168,12 @@ def check_rights(type_names: Iterable[str], registry: TypeRegistry, context: Req
     for name in type_names:
         if not registry.allows(context, name):
             raise exception.Forbidden(action=policy.rule_of_type(name))
+
+
+def has_external(definition: StackDefinition) -> bool:
+    """Whether a resource may have an `external_id`, as far as the text says."""
+    key = definition.keys.external_id
+    return any(isinstance(snippet, Mapping) and key in snippet for snippet in definition.snippets.values())
 
 
 def check_immutable(old: StackDefinition, new: StackDefinition, *, is_nested: bool = False) -> None:

@@ -16,7 +16,7 @@ from heatlite.engine.resource_checking import says_of_check
 from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import template as templates
-from heatlite.language.definition import DefinedResource
+from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
 from heatlite.language.translation import TranslationRule
@@ -31,7 +31,8 @@ class Catalog:
     """The types of one request. `context`: its services and rights are used.
 
     `forbidden`: the first requested type that the caller may not use, or None. `asks`: whether the services of types
-    are asked if they are available.
+    are asked if they are available; `before`: the definition that an update replaces: services are not asked again
+    about its external resources.
     """
 
     def __init__(self, registry: TypeRegistry, context: RequestContext, make: Make) -> None:
@@ -42,6 +43,7 @@ class Catalog:
         self._sizeless: set[tuple[str, object]] = set()        # types that are no groups, in an environment
         self.forbidden: str | None = None
         self.asks = True
+        self.before: StackDefinition | None = None
         self.lookup = constraint_cache.lookup(registry.constraint, context)
 
     def sink_error(self, sink: Mapping[str, object]) -> str:
@@ -115,6 +117,9 @@ class Catalog:
             has_members=hasattr(resource_class, 'child_template') and hasattr(resource_class, 'get_size'),
             needs=(self._needs(resource_class)
                    if resource_class.add_dependencies is not Resource.add_dependencies else None),
+            # Objects that the engine itself stores are looked up when the resource is made: a draft reads no rows.
+            check_external=(self._external_check(resource_class) if self.asks and resource_class.entity is not None
+                            and not resource_class.shows_none_when_gone else None),
             available=(self._available(resource_class, type_name)
                        if self.asks and resource_class.default_client_name is not None else None),
         )
@@ -137,6 +142,24 @@ class Catalog:
                 return [error]
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
+
+    def _external_check(self, resource_class: type[Resource]) -> Callable[[DefinedResource], None]:
+        def check(definition: DefinedResource) -> None:
+            if not self._is_kept(definition):
+                made = self._make(resource_class, definition)
+                constraint_cache.ask(made.external_id, made.check_external)
+        return check
+
+    def _is_kept(self, definition: DefinedResource) -> bool:
+        """Whether an external resource is as it was before. Nested stacks of an update are checked on their own."""
+        before = self.before
+        if before is None:
+            return False
+        if definition.owner.identity.id != before.identity.id:
+            return True
+        old = before.resources.get(definition.name)
+        return (old is not None and old.is_external and old.type == definition.type
+                and old.external_id() == definition.external_id())
 
     def _needs(self, resource_class: type[Resource]) -> Callable[[DefinedResource], Iterable[str]]:
         def needs(definition: DefinedResource) -> Iterable[str]:
