@@ -101,3 +101,12 @@ def test_the_next_request_is_held_again():
             cluster.ask(messages.UpdateStack(stack_id=stack_id, template=chain(value),
                                            environment=breakpoint_at('pre-update')))
             assert cluster.universe.run(lambda: held(cluster, stack_id) == ['pre-update'], limit=200)
+
+
+@pytest.mark.parametrize('hook', [None, [], 'pre-dinner'])
+def test_a_signal_that_names_an_unknown_breakpoint_is_refused(hook):
+    with Cluster(1, engines=1) as cluster:
+        stack_id = begin(cluster, 'pre-create')
+        error = cluster.ask(messages.SignalResource(stack_id, 'b', {'unset_hook': hook}, False),
+                            (exception.InvalidBreakPointHook,))
+        assert str(error).startswith(f'Invalid hook type "{hook}" for ')

@@ -55,9 +55,9 @@ LEAST_PAUSE = 1.0                       # seconds between two looks for calls th
 
 
 def hook_of(details: object) -> str | None:
-    """Return the breakpoint that a signal is to clear; None for any other signal."""
-    hook: str | None = details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
-    return hook
+    """Return the breakpoint that a signal is to clear; None for any other signal. One that names null is an unknown
+    breakpoint, as in Heat, and no other signal."""
+    return str(details[UNSET_HOOK]) if isinstance(details, Mapping) and UNSET_HOOK in details else None
 
 
 class Driver(Protocol):
