@@ -105,3 +105,18 @@ def test_actions_that_have_ended_leave_no_timer():
 def numbered(number):
     return {'heat_template_version': '2018-08-31', 'resources': {
         'r': {'type': 'Sim::Thing', 'properties': {'value': str(number)}}}}
+
+
+def test_the_reason_of_a_timeout_names_the_object():
+    document = {'heat_template_version': '2018-08-31', 'resources': {
+        'it': {'type': 'OS::Heat::TestResource', 'properties': {'value': 'a'}}}}
+    with Cluster(1, engines=1) as cluster:
+        stack_id = cluster.create('s', document)
+        done(cluster, stack_id, 'CREATE')
+        ident = cluster.states(stack_id)['it'][0][2]
+        document['resources']['it']['properties'] = {'value': 'b', 'action_wait_secs': {'update': 600}}
+        cluster.update(stack_id, document, timeout_mins=1)
+        row = cluster.settle(stack_id)
+        assert (row.status, row.reason) == ('FAILED', 'Timed out')
+        reasons = [event[3] for event in cluster.events(stack_id) if event[:3] == ('it', 'UPDATE', 'FAILED')]
+        assert reasons and f'from TestResource "it" [{ident}] Stack "s" [{stack_id}] Timed out' in reasons[0]

@@ -40,6 +40,7 @@ class Timeouts:
         why = {}
         for row in busy:
             kind = runner.executor.objects.class_name(row)
-            why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{leased.row.name}" '
+            shown = f'{kind} "{row.name}"' + (f' [{row.physical_id}]' if row.physical_id else '')
+            why[row.id] = (f'Task {row.action.lower()} from {shown} Stack "{leased.row.name}" '
                            f'[{leased.id}] Timed out')
         return leased.traversal.handle(commands.TimedOut(why), self._runtime.now())
