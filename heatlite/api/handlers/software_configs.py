@@ -77,9 +77,21 @@ def _item(key: str, value: object, known: tuple[str, ...]) -> View:
         raise exception.InvalidField(key, _('items with some of the keys %s') % ', '.join(known), unknown)
     if not isinstance(value.get('name'), str):
         raise exception.InvalidField(key, _('items with a name'), value)
-    completed = {'type': 'String', **value}
+    completed = {'type': 'String', **{name: each for name, each in value.items() if each is not None}}
+    if 'value' in value:
+        completed['value'] = value['value']
     if completed['type'] not in TYPES:
         raise exception.InvalidField(key, _('a type of %s') % ', '.join(TYPES), completed['type'])
+    if 'description' in value:
+        completed['description'] = _description(key, value['description'])
     if key == 'outputs':
-        completed['error_output'] = boolean('error_output', value.get('error_output', False))
+        completed['error_output'] = boolean('error_output', completed.get('error_output', False))
+    elif boolean('replace_on_change', completed.pop('replace_on_change', False)):
+        completed['replace_on_change'] = True
     return completed
+
+
+def _description(key: str, value: object) -> str:
+    if value is not None and not isinstance(value, str | int):
+        raise exception.InvalidField(key, _('a text as description'), value)
+    return '' if value is None else str(value)

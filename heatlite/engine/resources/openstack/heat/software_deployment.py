@@ -227,7 +227,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         derived = self.rpc_client().show_software_config(self.context, deployment['config_id'])
         before = {entry['name']: entry.get('value') for entry in derived['inputs']}
         given = after_props[self.INPUT_VALUES] or {}
-        return any(entry.get('replace_on_change') and entry['name'] in before
+        return any(_replaces(entry) and entry['name'] in before
                    and before[entry['name']] != given.get(entry['name'], entry.get('default'))
                    for entry in self._source(after_props)['inputs'])
 
@@ -411,6 +411,11 @@ class SoftwareDeployments(SoftwareDeploymentGroup):
     attributes_schema = catalogue.attribute_schemata(OLD_GROUP)
     update_policy_schema = catalogue.update_policy(OLD_GROUP)
     support_status = catalogue.status(OLD_GROUP)
+
+
+def _replaces(entry: ConfigEntry) -> bool:
+    """Whether another value of the input replaces the deployment. Configs stored earlier may have a text there."""
+    return str(entry.get('replace_on_change', False)).lower() == 'true'
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:
