@@ -65,7 +65,7 @@ class Updates(Reading):
         """Called before its replacement is created: release what only one of the two can have."""
 
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
-        """Called when a rollback returns to it: take back what `prepare_for_replace` released."""
+        """Called when a rollback or an update returns to it: take back what `prepare_for_replace` released."""
 
     def regenerate_info_schema(self, definition: ResourceDefinition) -> None:
         """Change the schemas before a comparison. For types whose schemas depend on the definition."""

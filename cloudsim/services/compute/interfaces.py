@@ -61,6 +61,8 @@ def check(servers: Servers, call: Call, given: dict[str, Any]) -> None:
                 raise BadRequest(f'Network {each["uuid"]} could not be found.')
             if not found['subnets'] and not each.get('fixed_ip'):
                 raise BadRequest(f'Network {found.id} requires a subnet in order to boot instances on.')
+            if each.get('fixed_ip'):
+                check_address(servers, found, each['fixed_ip'])
         else:
             raise BadRequest('Invalid input for field/attribute networks: uuid or port is needed.')
     groups = network.collection('security-groups').table
@@ -69,6 +71,13 @@ def check(servers: Servers, call: Call, given: dict[str, Any]) -> None:
         if said != 'default' and not [each for each in (*groups.find('name', said), groups.get(said or ''))
                                       if each is not None and each.project_id == call.project_id]:
             raise BadRequest(f'Security group {said} not found for project {call.project_id}.')
+
+
+def check_address(servers: Servers, network: Thing, address: str) -> None:
+    """Raises BadRequest if a port of the network has the address, also a port of no server."""
+    for port in servers.cloud.table('network.ports').find('network_id', network.id):
+        if any(each['ip_address'] == address for each in port['fixed_ips']):
+            raise BadRequest(f'Fixed IP address {address} is already in use on instance {port["device_id"]}.')
 
 
 def plug(servers: Servers, call: Call, server: Thing, given: dict[str, Any]) -> None:

@@ -65,10 +65,8 @@ def _refused(error: exception.HeatException, row: ResourceState) -> Verdict:
 def _ask(resource: Resource, resource_class: type[Resource], definition: ResourceDefinition, leased: LeasedStack,
          row: ResourceState, observe: bool) -> tuple[Verdict, UpdateArguments | None]:
     plain = text.requires_replacement(resource.name)
-    if type(resource) is not resource_class and not resource.support_status.is_substituted(resource_class):
+    if not is_of_class(resource, resource_class):
         return Verdict(changed=True, replace=plain, cause=_of_type(row, definition)), None
-    if leased.row.action == Action.ROLLBACK and row.replaced_by is not None:
-        resource.restore_prev_rsrc(convergence=True)
     if definition.external_id() is not None or resource.external_id is not None:
         resource.check_external_id_kept(definition)
         return Verdict(changed=False), None
@@ -98,6 +96,11 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
     except exception.UpdateReplace as replaced:
         return Verdict(changed=True, replace=str(replaced), announced=True), None
     return Verdict(changed=True), UpdateArguments(definition, template_diff, property_diff, resource.observed)
+
+
+def is_of_class(resource: Resource, resource_class: type[Resource]) -> bool:
+    """Whether the resource need not be replaced for its class, that of its stored type."""
+    return type(resource) is resource_class or bool(resource.support_status.is_substituted(resource_class))
 
 
 def _was_never_made(row: ResourceState) -> bool:

@@ -103,6 +103,8 @@ class StepInspector:
 
     def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
                  resource_class: type[Resource]) -> Verdict:
+        if row.replaced_by is not None and diff.is_of_class(resource, resource_class):
+            resource.restore_prev_rsrc(convergence=True)    # a rollback or an update returns to it
         verdict, work.difference = diff.inspect(resource, resource_class, work.wanted(), self._leased, row,
                                                 observe=self._observe)
         work.cause = verdict.cause

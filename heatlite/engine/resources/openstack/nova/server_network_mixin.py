@@ -12,7 +12,7 @@ from heatlite.engine.clients.os import http
 from heatlite.engine.clients.os.collection import Fields, without_none
 from heatlite.engine.properties import Values
 from heatlite.engine.resources.openstack.neutron.port import Port
-from heatlite.engine.resources.openstack.nova import own_ports
+from heatlite.engine.resources.openstack.nova import fixed_addresses, own_ports
 from heatlite.engine.resources.unknown_values import is_set, may_be_set
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data:
 
 
 class ServerNetworkMixin(Resource):
-    """Part of types that plug into networks. They name NETWORKS and its keys."""
+    """Part of types that plug into networks. They name NETWORKS, its keys and SECURITY_GROUPS."""
 
+    SECURITY_GROUPS: str
     NETWORKS: str
     NETWORK_ID: str
     NETWORK_UUID: str
@@ -346,20 +347,25 @@ class ServerNetworkMixin(Resource):
                 yield network[self.NETWORK_PORT]
 
     def prepare_ports_for_replace(self) -> None:
-        """Unplugs the ports that the replacement will need, and waits until they are free.
+        """Unplugs the ports and frees the fixed addresses that the replacement will need; waits until they are free.
 
         Ports we made for a server that is gone or broken are deleted: they may hold an address it will ask for.
+        Raises InterfaceDetachFailed.
         """
         if self.resource_id is None:
             return
         plugin = self.client_plugin('nova')
-        given = list(self._given_ports())
-        if not given and not self._data_get_ports():
+        given, addressed = list(self._given_ports()), fixed_addresses.of_template(self)
+        if not given and not addressed and not self._data_get_ports():
             return
         status = self._status_now()
         if status in (None, 'ERROR'):
             self._delete_internal_ports()
-        if status is None or not given:
+        if status is None:
+            return
+        if addressed:
+            fixed_addresses.release(self, self.resource_id, addressed, is_broken=status == 'ERROR')
+        if not given:
             return
         self.data_set(EXTERNAL, json.dumps([{'id': port} for port in given]))
         for port in given:
@@ -387,12 +393,15 @@ class ServerNetworkMixin(Resource):
                 raise exception.InterfaceDetachFailed(port=port, server=server_id)
 
     def restore_ports_after_rollback(self, convergence: bool) -> None:
-        """Take the ports back from the replacement."""
+        """Take the ports and the fixed addresses back from the replacement."""
+        if self.resource_id is None:
+            return
+        replacement = self.stack.physical_id_of(self.replaced_by) if self.replaced_by else None
+        fixed_addresses.restore(self, self.resource_id, replacement)
         kept = [port['id'] for port in self._data_get_ports(EXTERNAL)]
-        if not kept or self.resource_id is None:
+        if not kept:
             return
         plugin = self.client_plugin('nova')
-        replacement = self.stack.physical_id_of(self.replaced_by) if self.replaced_by else None
         if replacement:
             self._take_ports_from(replacement, kept)
         for port in kept:
