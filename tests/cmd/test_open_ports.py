@@ -1,6 +1,7 @@
 """An API without a login on another interface than loopback is an error of the configuration."""
 
 import pytest
+from oslo_config import cfg
 
 from heatlite.cmd import check_config
 from heatlite.common import config
@@ -12,7 +13,7 @@ from heatlite.common import config
     ('standalone', '0.0.0.0', False)])
 def test_an_api_without_a_login_is_for_this_host_only(flavor, host, is_open):
     conf = config.load(['--set', f'paste_deploy.flavor={flavor}', '--set', f'heat_api.bind_host={host}'],
-                       'heatlite-api', default_files=[])
+                       'heatlite-api', cfg.ConfigOpts(), default_files=[])
     found = [each for each in check_config._open_ports(conf) if each.level == check_config.ERROR]
     assert bool(found) is is_open
     assert all('[heat_api] bind_host' in each.text and host in each.text for each in found)

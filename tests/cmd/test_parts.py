@@ -31,7 +31,7 @@ def note(database, revision):
 def test_an_engine_waits_for_the_schema_of_its_release(tmp_path, capsys):
     """During an upgrade it may be started before db_sync; after it, those of the former release go on."""
     database = Database(f'sqlite:///{tmp_path}/heatlite.sqlite')
-    conf = config.load([], 'test', default_files=[])
+    conf = config.load([], 'test', cfg.ConfigOpts(), default_files=[])
     with pytest.raises(Waited):
         parts.wait_for(conf, database, Clock())
     assert f'the database has none, and this release needs revision {sync.HEAD}: run' in capsys.readouterr().err
