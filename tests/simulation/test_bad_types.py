@@ -118,7 +118,7 @@ def test_a_stack_that_hangs_can_be_deleted(cluster):
 
 
 def test_hanging_calls_that_are_killed_free_their_threads(cluster):
-    many = cluster.engines[0][1]._pool._size + 1
+    many = cluster.engines[0][1]._pool._size // 2 + 1           # more than one project may have
     ids = [cluster.create(f's{number}', template('Bad::Hanging')) for number in range(many)]
     for stack_id in ids:
         cluster.delete(stack_id)
