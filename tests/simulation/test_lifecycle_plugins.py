@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.engine.lifecycle_plugin import LifecyclePlugin, LifecyclePlugins
-from tests.simulation.cluster import Cluster
+from tests.simulation.cluster import Cluster, wait
 from tests.simulation.test_nested import template
 
 FAILING = {'type': 'Sim::Thing', 'properties': {'fail': True}}
@@ -34,6 +34,7 @@ def reported(monkeypatch):
         monkeypatch.setattr(LifecyclePlugins, 'installed', lambda: LifecyclePlugins([plugin]))
         with Cluster(engines=1) as cluster:
             row = cluster.settle(cluster.create('s', template(resources), **request))
+            wait(cluster, 5)                        # an end is reported once it is stored
             return row, plugin.noted, [f'{action}_{status}' for _row, action, status, *_more in cluster.notified]
 
     return create

@@ -234,6 +234,7 @@ def test_a_group_may_fill_the_quota():
         stack_id = cluster.create('s', template({**resource_group(4), 'more': thing()}))
         done(cluster, stack_id, 'CREATE')
         assert len(cluster.cloud.objects) == 5
-        cluster.update(stack_id, template(resource_group(5)))
-        done(cluster, stack_id, 'UPDATE')
+        for count in (4, 5):                        # what an update removes counts until it is gone
+            cluster.update(stack_id, template(resource_group(count)))
+            done(cluster, stack_id, 'UPDATE')
         assert len(cluster.cloud.objects) == 5

@@ -125,7 +125,7 @@ def test_an_error_of_the_shared_query_does_not_say_that_a_nested_stack_is_gone()
             stack_id = cluster.create('s', group(3))
             row = cluster.settle(stack_id)
         assert asked and (row.action, row.status) == ('CREATE', 'FAILED')
-        assert 'gone' not in row.reason and 'an unknown error' in row.reason
+        assert 'gone' not in row.reason and 'Internal error: DBError' in row.reason
 
 
 def test_an_error_of_the_shared_query_does_not_end_a_delete():
