@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.db import resource_lists, software_configs, software_deployments
+from heatlite.db.errors import Contention
 from heatlite.engine.requests import software_lengths
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
@@ -503,6 +504,15 @@ def delay(runtime, database, number):
                 runtime.sleep(2.0)
 
 
+def handled(runtime, service, cluster, message):
+    """The answer to a request that is sent again while another one holds the lock that it needs, as clients do."""
+    while True:
+        try:
+            return service.endpoint.handle(cluster.context, message)
+        except Contention:
+            runtime.sleep(1.0)
+
+
 @pytest.mark.parametrize('number', range(1, 13))
 @pytest.mark.parametrize('store', SERVERS)
 def test_deployments_made_at_once_all_reach_the_server(store, number):
@@ -520,7 +530,7 @@ def test_deployments_made_at_once_all_reach_the_server(store, number):
                 runtime.sleep(0.5)
             else:
                 delay(runtime, database, number)
-            made.append(service.endpoint.handle(cluster.context, wanted)['id'])
+            made.append(handled(runtime, service, cluster, wanted)['id'])
 
         for (runtime, service), database in zip(cluster.engines, (cluster._databases[0], None), strict=True):
             runtime.spawn(deploy, runtime, service, database)
@@ -544,7 +554,7 @@ def test_a_config_that_is_being_deployed_is_not_deleted(store, slow, number):
             else:
                 runtime.sleep(0.5)
             try:
-                answers.append(service.endpoint.handle(cluster.context, wanted[name]))
+                answers.append(handled(runtime, service, cluster, wanted[name]))
             except (exception.NotFound, exception.InvalidRestrictedAction) as refused:
                 answers.append(refused)
 
