@@ -10,10 +10,13 @@ a statement, so they are parsed when they are first seen. So are small rows, as 
 the same ones. What was sealed stays sealed; a row may outlive its deletion here until others displace it.
 
 What has not arrived as a whole, and all that is not a row, is left to the library.
+
+A large result usually arrives faster than it is read, so that its thread never waits: it lets others run by itself.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,6 +31,7 @@ MOST_DESCRIPTIONS: Final = 1024             # descriptions of whole results, of 
 MOST_ROWS: Final = 2_000                    # rows that are kept, of a result the first ones,
 ROWS_OF_A_RESULT: Final = 200               # so that those of a large result do not displace all others,
 SMALL: Final = 1_024                        # and only if they have no more bytes
+ROWS_AT_ONCE: Final = 500                   # rows after which other threads run: five milliseconds of work
 HEAD: Final = 4                             # bytes of the head of a packet
 LAST_OF_ROWS: Final = 0xFD                  # as first byte of a packet; greater ones are ends and errors
 NULL: Final = 0xFB                          # in place of the size of a value; greater ones are codes:
@@ -80,8 +84,12 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
 
     def _read_rowdata_packet(self) -> None:
         rows: list[tuple[object, ...]] = []
+        pause = ROWS_AT_ONCE
         while True:
             self._take_arrived(rows)
+            if len(rows) >= pause:
+                time.sleep(0)
+                pause = len(rows) + ROWS_AT_ONCE
             packet = self.connection._read_packet()
             if self._check_packet_is_eof(packet):
                 break

@@ -47,7 +47,8 @@ KEYSTONE = Path(os.environ.get('HEATLITE_TEST_KEYSTONE_DIR', '/nonexistent'))
 
 def fill(db: Database) -> dict[str, str]:
     """Name -> path of what is asked for."""
-    stacks = [stack(number) for number in range(STACKS)]
+    rows_of = {1: MANY, 2: HUGE}
+    stacks = [stack(number, rows_of.get(number, 0)) for number in range(STACKS)]
     with db.writer() as tx:
         tx.execute(sa.insert(tables.template), [{
             'id': rows.number(7, 1), 'document': json.dumps(rows.TEMPLATE), 'environment': '{}', 'files_id': None,
@@ -70,8 +71,8 @@ def insert(tx: Any, table: sa.Table, values: list[dict[str, Any]]) -> None:
         tx.execute(sa.insert(table), values[start:start + CHUNK])
 
 
-def stack(number: int) -> dict[str, Any]:
-    return rows.stack(rows.number(1, number), f'stack-{number}', 0, project_id=PROJECT,
+def stack(number: int, resources: int) -> dict[str, Any]:
+    return rows.stack(rows.number(1, number), f'stack-{number}', 0, project_id=PROJECT, next_resource=resources + 1,
                       created_at=START + timedelta(seconds=number), outputs=json.dumps([
                           {'output_key': 'url', 'description': 'Where it is', 'output_value': f'http://{number}'}]))
 

@@ -202,3 +202,15 @@ def test_all_types_of_a_server(db):
         with library:
             theirs = library.exec_driver_sql(query).fetchone()
     assert ours == [theirs, theirs]
+
+
+@pytest.mark.parametrize('ends', [[], list(range(1000, 20_000, 1000))], ids=['at once', 'in pieces'])
+def test_other_threads_run_while_a_large_result_is_read(ends, monkeypatch):
+    pauses = []
+    monkeypatch.setattr(mysql_results.time, 'sleep', pauses.append)
+    data = RESULTS['many rows']                 # 2 000 of them
+    read(MysqlConnection, Pieces(data, [end for end in ends if end < len(data)]))
+    assert pauses[:3] == [0] * 3 and len(pauses) <= 2000 // mysql_results.ROWS_AT_ONCE
+    del pauses[:]
+    read(MysqlConnection, Pieces(RESULTS['long values'], []))
+    assert not pauses
