@@ -67,6 +67,10 @@ class Updates(Reading):
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
         """Called when a rollback or an update returns to it: take back what `prepare_for_replace` released."""
 
+    def was_removed_first(self) -> bool:
+        """Whether `prepare_for_replace` has removed the object itself: what returns to the resource replaces it."""
+        return False
+
     def regenerate_info_schema(self, definition: ResourceDefinition) -> None:
         """Change the schemas before a comparison. For types whose schemas depend on the definition."""
 

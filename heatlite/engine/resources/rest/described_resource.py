@@ -297,6 +297,9 @@ class DescribedResource(resource.Resource):
             self._take_away()
             self.resource_id_set(None)
 
+    def was_removed_first(self) -> bool:
+        return self.resource_id is None and bool(self.description.replace_first)
+
     def _goes_first(self) -> bool:
         names = self.description.replace_first
         if isinstance(names, bool):
