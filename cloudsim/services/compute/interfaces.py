@@ -181,7 +181,27 @@ def addresses(servers: Servers, server: Thing) -> dict[str, list[dict[str, Any]]
             rows.append(row(each['ip_address'], 'fixed', port['mac_address']))
         for each in floating.find('port_id', port.id):
             rows.append(row(each['floating_ip_address'], 'floating', port['mac_address']))
+    for name, rows in server.hidden.get('detached', {}).values():
+        found.setdefault(name, []).extend(rows)
     return found
+
+
+def detach_later(servers: Servers, server: Thing, port_id: str) -> None:
+    """The port goes after the work that this takes. Its addresses are still shown for a while: Nova shows them from a
+    cache, which follows later."""
+    clock, settings = servers.cloud.clock, servers.cloud.settings
+
+    def detach() -> None:
+        port = servers.cloud.table('network.ports').get(port_id)
+        if port is not None:
+            network = servers.cloud.table('network.networks').get(port['network_id'])
+            server.hidden.setdefault('detached', {})[port_id] = (
+                network['name'] if network is not None else '',
+                [row(each['ip_address'], 'fixed', port['mac_address']) for each in port['fixed_ips']])
+            clock.after(settings.cache, lambda: server.hidden['detached'].pop(port_id, None))
+        remove(servers, server, port_id)
+
+    clock.after(settings.work, detach)
 
 
 def row(address: str, kind: str, mac: str) -> dict[str, Any]:
@@ -229,7 +249,7 @@ def routes(service: ComputeService) -> Iterable[Route]:
     def detach(call: Call, id: str, port_id: str) -> Any:
         server, _ = find(call, id, port_id)
         servers.need_state(server, 'detach_interface', ('ACTIVE', 'PAUSED', 'SHUTOFF'))
-        service.cloud.clock.after(service.cloud.settings.work, lambda: remove(servers, server, port_id))
+        detach_later(servers, server, port_id)
         return 202
 
     base = '/v2.1/servers/{id}/os-interface'

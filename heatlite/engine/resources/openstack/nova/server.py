@@ -331,7 +331,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         for label, entries in (server.addresses or {}).items():
             addresses: list[dict[str, object]] = []
             for entry in entries:
-                port = ports.get(entry.get('OS-EXT-IPS-MAC:mac_addr'))
+                port = ports.get(entry.get(server_changes.MAC))
                 extended = {**entry, 'port': port['id'] if port else None}
                 if port:
                     extended['subnets'] = [show('subnet', ip['subnet_id']) for ip in port['fixed_ips']]
@@ -346,8 +346,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         ports = self._ports(server)
         found: dict[str, list[str]] = dict(server.networks)
         for label, entries in (server.addresses or {}).items():
-            port = next((ports[entry['OS-EXT-IPS-MAC:mac_addr']] for entry in entries
-                         if entry.get('OS-EXT-IPS-MAC:mac_addr') in ports), None)
+            port = next((ports[entry[server_changes.MAC]] for entry in entries
+                         if entry.get(server_changes.MAC) in ports), None)
             if port is not None:
                 found[port['network_id']] = found[label]
         return found

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from heatlite.engine.resources.openstack.nova.suspending import Suspending
 
 AT_REST = ('ACTIVE', 'SHUTOFF')
+MAC = 'OS-EXT-IPS-MAC:mac_addr'         # of an address that Nova shows: the port's
+SHOWN_WITHIN = 30                       # polls until it is no longer waited for that Nova shows the new addresses
 
 
 class ServerStep(StoredStep, total=False):
@@ -36,6 +38,7 @@ class ServerStep(StoredStep, total=False):
     groups: list[str] | None                # ids, for a port that Nova makes
     tag: str | None
     made: str | None                        # the port that is attached
+    polls: int                              # so far
 
 
 def _resize(resource: Suspending, step: ServerStep) -> bool:
@@ -120,6 +123,20 @@ def _attach(resource: Suspending, step: ServerStep) -> bool:
         return False
 
 
+def _is_shown(resource: Suspending, step: ServerStep) -> bool:
+    """Nova shows addresses from a cache, which follows its ports some seconds later. The attributes of the server are
+    stored at the end of the update, so it waits for the cache, but not for ever: the change itself is made."""
+    step['polls'] = step.get('polls', 0) + 1
+    if step['polls'] >= SHOWN_WITHIN:
+        return True
+    server = resource.client_plugin().fetch_server(resource.resource_id)
+    if server is None:
+        return False
+    ports = resource.client('neutron').list_ports(device_id=resource.resource_id)['ports']
+    shown = {entry.get(MAC) for entries in (server.addresses or {}).values() for entry in entries}
+    return None in shown or shown == {port['mac_address'] for port in ports if port.get('fixed_ips')}
+
+
 STEPS: Table[Suspending, ServerStep] = {
     'resize': (_resize, _is_resized),
     'confirm': (_confirm, lambda resource, step: resource.client_plugin().check_verify_resize(resource.resource_id)),
@@ -127,6 +144,7 @@ STEPS: Table[Suspending, ServerStep] = {
     'detach': (_detach, _is_detached),
     'attach': (_attach, lambda resource, step: resource.client_plugin().check_interface_attach(
         resource.resource_id, step['port'])),
+    'show': (lambda resource, step: None, _is_shown),
 }
 
 
@@ -160,8 +178,9 @@ def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff:
                                   'user_data': user_data, 'password': after[server.ADMIN_PASS] or None})
     if server.NETWORKS in prop_diff:
         found = server.client_plugin().get_server(server.resource_id)
-        steps += server._network_steps(found, server.properties[server.NETWORKS], after[server.NETWORKS],
-                                       after[server.SECURITY_GROUPS])
+        moves = server._network_steps(found, server.properties[server.NETWORKS], after[server.NETWORKS],
+                                      after[server.SECURITY_GROUPS])
+        steps += [*moves, {'do': 'show', 'called': True}] if moves else []
     return steps
 
 
