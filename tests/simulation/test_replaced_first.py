@@ -23,13 +23,12 @@ def keys(it):
 
 
 def interface(number):
-    body = template({
+    return template({
         'net': ('OS::Neutron::Net', {}),
         'subnet': ('OS::Neutron::Subnet', {'network': {'get_resource': 'net'}, 'cidr': '10.78.0.0/24'}),
         **{f'router{each}': ('OS::Neutron::Router', {}) for each in range(3)},
         'it': ('OS::Neutron::RouterInterface', {'router': {'get_resource': f'router{number}'},
                                                 'subnet': {'get_resource': 'subnet'}})})
-    return body
 
 
 def routers(it):
