@@ -22,6 +22,7 @@ from tests.system.processes import ask, login
 
 LOAD_SECONDS = 60.0                     # of reads while the whole tree is updated
 PAUSE = 0.02                            # seconds between two reads
+CHANGED = 4                             # one of so many resources is replaced meanwhile: more than end during the reads
 
 
 def scale(backend: str, smaller: int) -> Figures:
@@ -32,7 +33,8 @@ def scale(backend: str, smaller: int) -> Figures:
         'template': template({f'n{number}': {'type': 'leaf.yaml' if number else 'own.yaml'} for number in range(wide)}),
         'files': {'leaf.yaml': shared, 'own.yaml': shared}}
     one = {**body, 'files': {'leaf.yaml': shared, 'own.yaml': own}}
-    everything = {**body, 'files': {'leaf.yaml': own, 'own.yaml': own}}
+    many = json.dumps(flat(wide, changed=wide // CHANGED))
+    everything = {**body, 'files': {'leaf.yaml': many, 'own.yaml': many}}
     figures: Figures = {'resources': wide * wide}
     with deployment(backend, 1 if backend == 'sqlite' else 2) as found:
         empty, root = stored_bytes(found), f'{found.url}/stacks'
@@ -43,7 +45,7 @@ def scale(backend: str, smaller: int) -> Figures:
             figures |= {f'{name}_seconds': meter.wall, f'{name}_cpu_seconds': meter.cpu}
         figures['bytes_per_resource'] = (stored_bytes(found) - empty) / wide ** 2
         figures['engine_mib'] = max(deployments.engines_mib(found))
-        figures |= _under_load(found, root, everything, LOAD_SECONDS / smaller)
+        figures |= _under_load(found, root, everything, LOAD_SECONDS / smaller ** 2)
         figures['engine_mib_of_update'] = max(deployments.engines_mib(found))
         with deployments.Meter(found) as delete:
             act(found, 'DELETE', root)
@@ -65,6 +67,8 @@ def _under_load(found: Any, root: str, everything: dict[str, Any], seconds: floa
     figures = _read(reads, seconds)
     if found.engines:
         figures['stacks_of_killed'], figures['taken_over_seconds'] = kill_busiest(found)
+        if not figures['stacks_of_killed']:
+            raise SystemExit('The update has ended before the engine was killed: it must change more, see CHANGED')
     ended(root)
     return {**figures, 'everything_seconds': time.monotonic() - began}
 
