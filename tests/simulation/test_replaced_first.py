@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.simulation.cluster import done
+from tests.simulation.cluster import done, kill_the_owner
 from tests.simulation.openstack import stack, template
 
 KEYS = [f'ssh-rsa AAAAB3NzaC1yc2E{letter * 12} someone' for letter in 'abc']
@@ -96,3 +96,19 @@ def test_the_object_stays_if_its_name_changes(cloud):
         done(it.cluster, it.id, 'UPDATE')
         cloud.advance(10)
         assert keys(it) == {'other': KEYS[1]}
+
+
+@pytest.mark.parametrize('kind', KINDS)
+@pytest.mark.parametrize('is_killed', [True, False], ids=['killed', 'running'])
+def test_a_request_for_the_former_definition_before_the_replacement_is_created(cloud, kind, is_killed):
+    wanted, has, _calls = KINDS[kind]
+    with stack(cloud, engines=2) as it:
+        it.id = it.cluster.create('s', wanted(0))
+        done(it.cluster, it.id, 'CREATE')
+        it.cluster.update(it.id, wanted(1))
+        assert it.cluster.universe.run(lambda: it.cluster.states(it.id)['it'][0][2] is None, limit=100)
+        if is_killed:
+            kill_the_owner(it.cluster, it.id)
+        it.cluster.update(it.id, wanted(0))
+        done(it.cluster, it.id, 'UPDATE')
+        assert has(it, 0)

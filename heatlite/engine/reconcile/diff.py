@@ -72,7 +72,7 @@ def _ask(resource: Resource, resource_class: type[Resource], definition: Resourc
         return Verdict(changed=False), None
     if _was_never_made(row):
         return Verdict(changed=True, replace=plain, cause=ReplacementCause(Reason.FAILED, row.reason)), None
-    if row.replaced_by is not None and resource.was_removed_first():
+    if row.status is Status.COMPLETE and resource.was_removed_first():
         return Verdict(changed=True, replace=plain, cause=ReplacementCause(Reason.GONE, '')), None
     row = marks.as_for_update(row)
     resource.take_state(row)

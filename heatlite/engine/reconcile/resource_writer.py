@@ -15,6 +15,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource_state import State
+from heatlite.planning import marks
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
 
 
@@ -74,7 +75,10 @@ class JournalWriter(_Writer):
         self._work = work
 
     def physical_id(self, resource: State, value: str | None) -> None:
-        row = self._row(resource)._replace(physical_id=value)
+        row = self._row(resource)
+        if value is None and row.physical_id is not None and row.status is Status.COMPLETE:
+            row = row._replace(fingerprint=marks.uncertain(row.fingerprint))    # removed before it is replaced
+        row = row._replace(physical_id=value)
         if row.in_progress and _is_repeatable(resource, row):
             self._take(resource, row)
         else:
