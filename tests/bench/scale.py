@@ -1,7 +1,7 @@
 """A million resources in one tree of stacks: `python -m tests.bench mariadb --scenarios scale [--smaller N]`.
 
 A root with a thousand nested stacks of a thousand no-op resources each. One of them has a file of its own, the others
-share one. With two engines it takes about half an hour; `--smaller N` divides both numbers by N.
+share one. With two engines it takes about twenty minutes; `--smaller N` divides both numbers by N.
 """
 
 from __future__ import annotations
