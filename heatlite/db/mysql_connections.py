@@ -13,7 +13,8 @@ during which its thread waits for the server and then for its turn in this proce
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -75,6 +76,8 @@ def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
 
 class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc]
     _result: MysqlResult | None
+    _read_timeout: float | None
+    _write_timeout: float | None
 
     def __init__(self, *given: object, gathers: bool = False, **named: object) -> None:
         """`gathers`: it may gather statements, which the server has to know from the beginning."""
@@ -88,7 +91,25 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
     def connect(self, sock: object = None) -> None:
         if self._gathers:
             self.client_flag |= CLIENT.MULTI_STATEMENTS
-        super().connect(sock)
+        with self._patient(self.connect_timeout):
+            super().connect(sock)
+
+    @contextmanager
+    def tested(self) -> Iterator[None]:
+        """Wait for the test of a connection that has rested in the pool no longer than a server needs for it."""
+        with self._patient(server_connections.PING):
+            yield
+
+    @contextmanager
+    def _patient(self, seconds: float) -> Iterator[None]:
+        """Wait at most so long for each reply. A server that is frozen still accepts connections, and says nothing: a
+        request that tries another connection would wait as long again as for its first statement."""
+        kept = self._read_timeout, self._write_timeout
+        self._read_timeout, self._write_timeout = (min(seconds, kept[0] or seconds), min(seconds, kept[1] or seconds))
+        try:
+            yield
+        finally:
+            self._read_timeout, self._write_timeout = kept
 
     @property
     def has_gathered(self) -> bool:

@@ -25,7 +25,6 @@ from heatlite.db import codec, server_connections
 from heatlite.db.pooling import with_pooling
 
 CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
-PING = 5                        # the same for the test of one that has rested in the pool
 LISTS: Final = ('host', 'hostaddr', 'port')     # parameters with a value for each host, commas between
 # target_session_attrs unless the URL has another one. A stand-by is behind its primary, so not even reads may go to it;
 # and a connection to it would stay in the pool.
@@ -70,7 +69,7 @@ class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
 
     @contextmanager
     def tested(self) -> Iterator[None]:
-        self.patience = PING
+        self.patience = server_connections.PING
         try:
             yield
         finally:

@@ -11,6 +11,7 @@ LOCK_WAIT = 10                              # seconds for a lock another transac
 # that vanishes, or a proxy that drops the connection, sends nothing; the operating system would wait for hours.
 # heatlite-manage does wait: a migration may take that long.
 SILENCE = 30
+PING = 5                                    # the same for the test of a connection that has rested in the pool
 # Seconds between two statements of a transaction, on servers that can limit it. A machine that is frozen must not
 # retain its locks: other engines take its stacks over meanwhile.
 IDLE = 5

@@ -4,14 +4,20 @@ import decimal
 import os
 import shutil
 import ssl
+import subprocess
+import sys
 from datetime import datetime
 
 import pymysql
 import pytest
+import sqlalchemy as sa
 from pymysql.constants import SERVER_STATUS
 
 from heatlite.db import mysql_connections
 from heatlite.db.mysql_connections import MOST_CONTEXTS, MysqlConnection
+from tests.system.relay import Relay
+
+SERVER = 'HEATLITE_TEST_MYSQL_URL'
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +84,42 @@ def test_values_are_written_as_the_library_writes_them(value, flags):
     library = pymysql.connections.Connection(defer_connect=True)
     library.server_status = flags
     assert connection.escape(value) == library.escape(value)
+
+
+PINGED = '''
+import sys
+from heatlite.common import runtime
+runtime.patch()
+from heatlite.common import exception
+from heatlite.db import connection, pooling, server_connections
+server_connections.SILENCE, server_connections.PING, pooling.RESTED = 1000, 2, 0.0
+database = connection.Database(sys.argv[1])
+for _ in range(2):
+    try:
+        with database.reader() as tx:
+            print(tx.exec_driver_sql('SELECT 1').scalar(), flush=True)
+    except exception.DatabaseUnavailable:
+        print('gone', flush=True)
+    sys.stdin.readline()
+'''
+
+
+@pytest.mark.skipif(SERVER not in os.environ, reason=f'{SERVER} is not set: eval "$(tools/services up mariadb)"')
+@pytest.mark.parametrize('is_connected', [True, False], ids=['idle', 'new'])
+def test_a_connection_to_a_server_that_freezes_is_left_soon(is_connected):
+    """Not after the time that a statement may take, whether it was idle or is only being made."""
+    url = sa.make_url(os.environ[SERVER])
+    relay = Relay((url.host, url.port))
+    if not is_connected:
+        relay.freeze()
+    program = subprocess.Popen(
+        [sys.executable, '-c', PINGED, url.set(host='127.0.0.1', port=relay.port).update_query_dict(
+            {'connect_timeout': '2'}).render_as_string(hide_password=False)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == ('1\n' if is_connected else 'gone\n')
+        relay.freeze()
+        assert program.communicate('\n\n', timeout=60)[0] == 'gone\n'
+    finally:
+        program.kill()
+        relay.cut()

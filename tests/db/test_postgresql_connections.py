@@ -137,8 +137,8 @@ import sys
 from heatlite.common import runtime
 runtime.patch()
 from heatlite.db import connection, pooling, postgresql_connections, server_connections
-server_connections.SILENCE, pooling.RESTED = 1000, 0.0
-postgresql_connections.CONNECT, postgresql_connections.PING = 2, 2
+server_connections.SILENCE, server_connections.PING, pooling.RESTED = 1000, 2, 0.0
+postgresql_connections.CONNECT = 2
 database = connection.Database(sys.argv[1])
 for _ in range(2):
     with database.reader() as tx:
