@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
@@ -51,9 +51,15 @@ FEW = 20                # numbers of rows of a stack that come with it: each bri
 DETAILS = ('definition', 'attributes', 'metadata')
 _BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in DETAILS)
 _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
-_NUMBER = list(ShownResource.__dataclass_fields__).index('id')
+_FIELDS = list(ShownResource.__dataclass_fields__)
+_NUMBER, _UUID = map(_FIELDS.index, ('id', 'uuid'))
+_PLACE = itemgetter(_FIELDS.index('stack_id'), _NUMBER)
+_NEEDING = itemgetter(*map(_FIELDS.index, ('stack_id', 'name', 'requires')))
 _shown = codec.reader(ShownResource, 'requires', *DETAILS)
 _brief = codec.cached_reader(ShownResource, 'requires')
+Requiring = dict[str, dict[str, tuple[str, ...]]]       # stack -> name -> names of the resources that need it
+_Found = dict[str, dict[str, dict[str, None]]]
+_REQUIRES_SOME = resource.c.requires != '{}'
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
@@ -117,6 +123,48 @@ def _page(details: tuple[str, ...], is_one: bool, is_named: bool) -> sa.Select[t
     return sa.select(*columns if details else _BRIEF).where(
         _OF_STACK if is_one else _OF_STACKS, *([_NAMED] if is_named else ())).order_by(
         resource.c.stack_id, resource.c.id)
+
+
+def named(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str], details: Sequence[str] = (),
+          yield_control: Callable[[], None] = lambda: None) -> tuple[list[ShownResource], Requiring]:
+    """Return what `page` and `requiring` return for these names: the rows with them, and what requires them.
+
+    One SELECT for each 500 stacks, which reads ranges as theirs do. Two would wait twice for a busy server.
+    """
+    found, needing = list[ShownResource](), _Found()
+    for chunk in chunks(stack_ids):
+        is_one = len(chunk) == 1
+        wanted = {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk}
+        own, others = list[Sequence[object]](), list[Sequence[object]]()
+        for block in tx.execute(_named(tuple(details), is_one, names), {**wanted, 'names': names}).partitions(
+                ROWS_PER_SLICE):
+            for row in block:
+                (others if row[_UUID] is None else own).append(row)
+            if len(block) == ROWS_PER_SLICE:
+                yield_control()
+        for rows in (own, others):
+            rows.sort(key=_PLACE)
+        found += map(_shown, own) if details else _brief(map(_without_detail, own), len(found))
+        _note_requiring(needing, map(_NEEDING, others), frozenset(names))
+    return found, _in_order(needing)
+
+
+def _named(details: tuple[str, ...], is_one: bool, names: Sequence[str]) -> Selected:
+    return _named_many(details, is_one) if len(names) > FEW else _both(details, is_one, _requires_any(names))
+
+
+@functools.cache
+def _named_many(details: tuple[str, ...], is_one: bool) -> Selected:
+    return _both(details, is_one, _REQUIRES_SOME)
+
+
+def _both(details: tuple[str, ...], is_one: bool, condition: sa.ColumnElement[bool]) -> Selected:
+    """Return the statement for rows with names, and for those that `condition` is true for, without their `uuid`."""
+    rows = _page(details, is_one, True).order_by(None)
+    kept = {'stack_id', 'id', 'name', 'requires'}
+    others = sa.select(*(column if column.name in kept else sa.null() for column in rows.selected_columns)).where(
+        _OF_STACK if is_one else _OF_STACKS, condition)
+    return sa.union_all(rows, others)
 
 
 def _without_detail(row: Sequence[object]) -> Sequence[object]:
@@ -250,23 +298,37 @@ def required_by(tx: sa.Connection, stack_id: str, name: str) -> list[str]:
     return list(requiring(tx, [stack_id], [name]).get(stack_id, {}).get(name, ()))
 
 
-def requiring(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str],
-              ) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Which resources need those with these names: stack -> name -> their names in the order of creation, each once.
+def requiring(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str]) -> Requiring:
+    """Which resources need those with these names, in the order of creation, each once.
 
     One SELECT for each 500 stacks. Ranges of the primary key, of which it returns no more than is asked for if there
     are at most FEW names.
     """
-    wanted, needing = frozenset(names), dict[str, dict[str, dict[str, None]]]()
-    # A name encoded as JSON excludes most rows in SQL; the decoded `requires`, which is small, decides.
-    any_of = (sa.or_(*(resource.c.requires.like(f'%{_escaped(codec.encode(name))}%', escape='!') for name in names))
-              if len(names) <= FEW else resource.c.requires != '{}')
+    found = _Found()
     for chunk in chunks(stack_ids):
-        for row in tx.execute(_REQUIRING.where(resource.c.stack_id.in_(chunk), any_of)):
-            for name in codec.decode(row.requires):
-                if name in wanted:
-                    needing.setdefault(row.stack_id, {}).setdefault(name, {})[row.name] = None
-    return {stack_id: {name: tuple(each) for name, each in found.items()} for stack_id, found in needing.items()}
+        _note_requiring(found, tx.execute(_REQUIRING.where(resource.c.stack_id.in_(chunk), _requires_any(names))),
+                        frozenset(names))
+    return _in_order(found)
+
+
+def _requires_any(names: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Return what excludes most rows in SQL, by the names encoded as JSON. The decoded `requires`, which is small,
+    decides."""
+    if len(names) > FEW:
+        return _REQUIRES_SOME
+    return sa.or_(*(resource.c.requires.like(f'%{_escaped(codec.encode(name))}%', escape='!') for name in names))
+
+
+def _note_requiring(found: _Found, rows: Iterable[Sequence[str]], wanted: Set[str]) -> None:
+    """Add what these rows, (stack, name, stored requirements), require of what is wanted."""
+    for stack_id, name, requires in rows:
+        for needed in codec.decode(requires):
+            if needed in wanted:
+                found.setdefault(stack_id, {}).setdefault(needed, {})[name] = None
+
+
+def _in_order(found: _Found) -> Requiring:
+    return {stack_id: {name: tuple(each) for name, each in needed.items()} for stack_id, needed in found.items()}
 
 
 def _escaped(text: str) -> str:

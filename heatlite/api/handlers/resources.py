@@ -30,8 +30,8 @@ REASON = 'resource_status_reason'
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     """Resources of the outer level first, each level in the order of creation. One SELECT for a small stack, two for
-    others, and for any depth below a root; below a nested stack two more, and one for each level. One more for the
-    filter `name`, and those of `masking.of_stacks` with details."""
+    others, and for any depth below a root; below a nested stack two more, and one for each level. With details those of
+    `masking.of_stacks`, too."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     may_see = wanted.with_detail and access.may_see(req)
     with req.db.reader() as tx:
@@ -45,9 +45,12 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         unread = [each.id for each in listed if few is None or each is not top]
         names = [str(name) for name in wanted.filters.get('name', ())]
         names = names if len(names) <= AT_ONCE else []          # more are as many as most stacks have
-        found = [*(few or ()), *resource_lists.page(tx, unread, SHOWN if wanted.with_detail else (), yield_control,
-                                                    names)]
-        needed_in = resource_lists.requiring(tx, unread, names) if names and unread else {}
+        details = SHOWN if wanted.with_detail else ()
+        if names:
+            read, needed_in = resource_lists.named(tx, unread, names, details, yield_control)
+        else:
+            read, needed_in = resource_lists.page(tx, unread, details, yield_control), {}
+        found = [*(few or ()), *read]
         masks = masking.of_stacks(tx, listed) if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
     by_stack: dict[str, list[resource_lists.ShownResource]] = {}
