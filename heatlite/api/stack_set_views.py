@@ -46,12 +46,20 @@ class Inside:
         numbers = steps.current_rows_of(nested, rows)
         by_number = {row.id: row for row in rows}
         found = {row.name: row for row in rows}             # those that are being deleted have no current row
-        found |= {name: by_number[number] for name, number in numbers.items()}
+        found |= {name: _with_failure(by_number[number], by_number) for name, number in numbers.items()}
         return cls(found, {name: mapping((columns.get(row.id) or {}).get('properties')) for name, row in found.items()})
 
     def stack_id(self, name: str) -> str | None:
         row = self.rows.get(name)
         return row.physical_id if row is not None and row.action is not Action.DELETE else None
+
+
+def _with_failure(row: ResourceState, rows: Mapping[int, ResourceState]) -> ResourceState:
+    """Return the row of a member, with the failure of the stack that was to replace its stack, if it could not."""
+    after = rows.get(row.replaced_by) if row.replaced_by is not None else None
+    if after is None or not after.failed:
+        return row
+    return row._replace(action=after.action, status=after.status, reason=after.reason)
 
 
 def whole(stack: StoredStack, settings: StackSetSettings, inside: Inside, at: list[Link]) -> View:

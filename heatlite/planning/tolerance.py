@@ -29,11 +29,13 @@ class Tolerance:
         self._failed.add(name)
         return self.holds and self._most > 0
 
-    def recall(self, row: ResourceState) -> None:
-        """Count a resource that had failed when the traversal was interrupted."""
+    def recall(self, row: ResourceState) -> bool:
+        """Count a resource if it had failed when the traversal was interrupted. Returns whether it had."""
         is_of_request = row.action in APPLIED and row.template_id == self._template_id
-        if self._most and row.status is Status.FAILED and is_of_request:
+        has_failed = bool(self._most) and row.status is Status.FAILED and is_of_request
+        if has_failed:
             self._failed.add(row.name)
+        return has_failed
 
     def has_failed(self, row: ResourceState) -> bool:
         """Whether the resource has failed in this request, so that it is not begun again."""

@@ -184,12 +184,18 @@ class Traversal:
         self.choose_current()
         self._tolerance = Tolerance(target.tolerance, target.template_id)
         if target.tolerance:
-            for number in self._rows.current_numbers.values():      # failed before the previous owner was interrupted
-                self._tolerance.recall(self._rows.by_number[number])
+            self._recall_failures()
         self._target_number += 1
         self._walk = None
         self._ready.clear()
         self._steps.drop_idle()
+
+    def _recall_failures(self) -> None:
+        """Count what had failed when the previous owner was interrupted. It is current as before the interruption: the
+        former row of a replacement that has failed ranks higher, and would be replaced again."""
+        for row in self._rows.by_number.values():
+            if row.replaced_by is None and self._tolerance.recall(row):
+                self._rows.current_numbers[row.name] = row.id
 
     def _is_wanted(self, step: Step) -> bool:
         """Whether the step belongs to the current target."""
@@ -393,7 +399,7 @@ class Traversal:
             return []
         if row.id in self._steps.busy:
             return self._block(step, row.id)
-        if row.name in self.desired and self._rows.is_current(row):
+        if row.name in self.desired and (self._rows.is_current(row) or self._is_irreplaceable(row)):
             self._complete_step(step)          # current rows stay
             return []
         if row.action is Action.INIT and not self._is_restored:
@@ -407,6 +413,12 @@ class Traversal:
             self._steps.occupy(step, row.id)                 # the cloud may have an object whose id is not stored
             return [Recover(step, row)]
         return self._begin(step, row, Action.DELETE, now)
+
+    def _is_irreplaceable(self, row: ResourceState) -> bool:
+        """Whether the replacement of `row` could not be made, within the tolerance. The next update returns to the row,
+        or replaces it again."""
+        after = None if row.replaced_by is None else self._rows.in_memory.get(row.replaced_by)
+        return after is not None and after.action is not Action.UPDATE and self._tolerance.has_failed(after)
 
     def _start_action(self, step: Step, now: datetime) -> list[Command]:
         row = self._rows.row(step.row_id)

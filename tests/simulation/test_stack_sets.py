@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from heatlite.db import stack_trees
+from heatlite.api import stack_set_bodies
+from heatlite.api.stack_set_views import Inside
+from heatlite.api.stack_set_views import members as shown
+from heatlite.db import resources, stack_trees
 from tests.simulation.cluster import Cluster, done, kill_engines_in
 from tests.simulation.test_crashes import template
 
 PLACES = {'resource_registry': {'OS::Heat::Stack': 'Sim::Place'}}
 
 
-def a_set(names, text='one', failing='', **settings):
-    places = [{'name': name, 'credential_secret_id': name} for name in names]
+def a_set(names, text='one', failing='', moved='', **settings):
+    places = [{'name': name, 'credential_secret_id': f'{name} elsewhere' if name in moved else name} for name in names]
     return template({'set': {'type': 'OS::Heatlite::StackSet', 'properties': {
         'members': places, 'template': text, 'max_concurrent': 2,
         'overrides': {name: {'fail': True} for name in failing}, **settings}}})
@@ -80,3 +83,40 @@ def test_a_kept_stack_stays_when_its_member_is_removed():
         cluster.update(stack_id, a_set('ab', on_removal='keep'), PLACES)
         done(cluster, stack_id, 'UPDATE')
         assert set(members(cluster, stack_id)) == {'a', 'b'} and len(cluster.cloud.objects) == 3
+
+
+def inside(cluster, stack_id):
+    """The members as the API reads them."""
+    with cluster.database.reader() as tx:
+        nested = stack_trees.child(tx, stack_id, 'set')
+        rows = resources.light(tx, nested.id)
+        return Inside.of(nested, rows, resources.columns(tx, nested.id, None, ('properties',)))
+
+
+@pytest.mark.parametrize('then', ['moves', 'returns', 'is deleted'])
+def test_the_stack_of_a_member_that_cannot_move_stays(then):
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', a_set('abc', failure_tolerance=1), PLACES)
+        done(cluster, stack_id, 'CREATE')
+        before = set(cluster.cloud.objects)
+        kept = inside(cluster, stack_id).stack_id('a')
+        for _attempt in range(2):
+            cluster.update(stack_id, a_set('abc', moved='a', failing='a', failure_tolerance=1), PLACES)
+            done(cluster, stack_id, 'UPDATE')
+            assert before < set(cluster.cloud.objects) and len(cluster.cloud.objects) == 4
+            found = inside(cluster, stack_id)
+            settings = stack_set_bodies.settings({'members': [{'name': name} for name in 'abc'], 'template': 'one'})
+            member, *others = shown(settings, found)
+            assert (member['state'], member['stack_id']) == ('failed', kept)
+            assert 'the place is closed' in member['status_reason']
+            assert [each['state'] for each in others] == ['current', 'current']
+        if then == 'is deleted':
+            cluster.delete(stack_id)
+            done(cluster, stack_id, 'DELETE')
+            assert not cluster.cloud.objects
+            return
+        cluster.update(stack_id, a_set('abc', moved='a' if then == 'moves' else '', failure_tolerance=1), PLACES)
+        done(cluster, stack_id, 'UPDATE')
+        assert len(cluster.cloud.objects) == 3 and (kept in cluster.cloud.objects) is (then == 'returns')
+        assert members(cluster, stack_id).keys() == set('abc')
+        assert {status for rows in members(cluster, stack_id).values() for _action, status in rows} == {'COMPLETE'}
