@@ -154,6 +154,17 @@ class Resource(Legacy, Importing):
         from heatlite.engine.types import registry
         return resource_type == self.type() or registry.current().implements(type(self), resource_type, self.stack.env)
 
+    def implements_type(self, type_name: str, resource_name: str, wanted: str) -> bool:
+        """Return what `has_interface(wanted)` of a resource of the stack is whose type has this name, without an object
+        of it. False for an unknown type."""
+        from heatlite.engine.types import registry
+        types = registry.current()
+        try:
+            return type_name == wanted or types.implements(
+                types.resolve(type_name, resource_name, self.stack.env), wanted, self.stack.env)
+        except exception.StackValidationFailed:
+            return False
+
     def meaning_of_type(self, type_name: str, resource_name: str) -> str:
         """Return the name to which the stack's environment maps a type name; the name itself if it has no type."""
         from heatlite.engine.types import registry

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import OpenStackClients
 from heatlite.engine.resource import Resource
@@ -19,12 +19,14 @@ from heatlite.language.definition import StackDefinition
 
 LOG = logging.getLogger(__name__)
 
+STEPS_PER_RESOURCE = 5                  # of `turns`: an object is made of it
+
 
 def complete(definition: StackDefinition) -> StackDefinition:
-    """Change `requires` of the resources, in place, and return `definition`. Calls no service."""
+    """Change `requires` of the resources, in place, and return `definition`. Calls no service. Other green threads may
+    run meanwhile; one that completes the same definition adds the same."""
     if definition.is_complete:
         return definition
-    definition.is_complete = True
     types = registry.current()
     classes = _kinds(definition, types)
     released = [name for name, resource_class in classes.items() if not resource_class.strict_dependency]
@@ -35,7 +37,7 @@ def complete(definition: StackDefinition) -> StackDefinition:
               if resource_class.add_dependencies is not Resource.add_dependencies}
     if adding:
         draft = _OfflineDraft(definition, RequestContext(overwrite=False), types)
-        for name, resource_class in adding.items():
+        for name, resource_class in turns.paced(adding.items(), STEPS_PER_RESOURCE):
             resource = definition.resources[name]
             needs = catalog.Needs(name)
             try:
@@ -43,6 +45,7 @@ def complete(definition: StackDefinition) -> StackDefinition:
             except Exception as error:          # raised by a plug-in; the dependencies found so far are used
                 LOG.warning('Dependencies of %s (%s) are not complete: %s', name, resource.type, error)
             resource.require(needs.names)
+    definition.is_complete = True
     return definition
 
 

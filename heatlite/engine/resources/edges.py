@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 
@@ -22,9 +22,22 @@ def of_type(resource: Resource, type_name: str) -> Iterator[Resource]:
         found = [other for other in stack.values() if other.has_interface(type_name)]
     else:
         names = {type_name, type_name.replace(FAMILY, OLD_FAMILY)}
-        found = _kept(stack, type_name, lambda: [
-            stack[name] for name, each in definitions.items()
+        found = _kept(stack, '_of_type', type_name, lambda: [
+            stack[name] for name, each in turns.paced(definitions.items())
             if each.type in names or _meaning(resource, each.type, name) in names])
+    return (other for other in found if other.name != resource.name)
+
+
+def with_interface(resource: Resource, type_name: str) -> Iterator[Resource]:
+    """The others whose `has_interface` says that they are of that type. Objects are made of these alone."""
+    stack = resource.stack
+    definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
+    if definitions is None:                 # not one of ours: ask all of them
+        found = [other for other in stack.values() if other.has_interface(type_name)]
+    else:
+        found = _kept(stack, '_with_interface', type_name, lambda: [
+            stack[name] for name, each in turns.paced(definitions.items())
+            if resource.implements_type(each.type, name, type_name)])
     return (other for other in found if other.name != resource.name)
 
 
@@ -41,12 +54,12 @@ def _meaning(resource: Resource, type_name: str, name: str) -> str:
     return found
 
 
-def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
-    """Return `read()`. It is remembered for a stack that is only checked: its resources do not change, as those of a
-    stack with a traversal may."""
+def _kept(stack: object, rule: str, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
+    """Return `read()`. It is remembered, below `rule`, for a stack that is only checked: its resources do not change,
+    as those of a stack with a traversal may."""
     if hasattr(stack, 'physical_id_of'):
         return read()
-    kept: dict[str, list[Resource]] = stack.__dict__.setdefault('_of_type', {})
+    kept: dict[str, list[Resource]] = stack.__dict__.setdefault(rule, {})
     if type_name not in kept:
         kept[type_name] = read()
     return kept[type_name]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.engine.dependencies import Edges
+from heatlite.engine.resources import edges
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.templating import pick
 from heatlite.language.unknown import UNKNOWN
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def add(resource: DescribedResource, deps: Edges) -> None:
     """`deps += (resource, other)` for each other of a rule's type whose properties equal ours, or that a hook picks."""
     for rule in resource.description.after:
-        for other in others(resource, rule['type']):
+        for other in turns.paced(others(resource, rule['type'])):
             matches = hooks.REGISTERED[rule['hook']](resource, other) if 'hook' in rule else _equal(
                 resource, other, rule['where'])
             if matches:
@@ -27,9 +28,8 @@ def add(resource: DescribedResource, deps: Edges) -> None:
 
 
 def others(resource: DescribedResource, type_name: str) -> Iterator[Resource]:
-    for other in list(resource.stack.values()):
-        if other.name != resource.name and other.has_interface(type_name):
-            yield other
+    """The others whose `has_interface` says that they are of that type."""
+    return edges.with_interface(resource, type_name)
 
 
 def _equal(resource: DescribedResource, other: Resource, where: Mapping[str, str]) -> bool:
