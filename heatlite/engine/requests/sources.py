@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.context import hide
 from heatlite.common.document_parts import mapping
+from heatlite.common.document_size import UNBOUNDED, measure
 from heatlite.common.i18n import _
-from heatlite.common.limits import MOST_FILES, MOST_TEXT_OF_FILES, Limits
+from heatlite.common.limits import MOST_FILES, MOST_TEXT_OF_FILES, Limits, exceeded
 from heatlite.db import codec
 from heatlite.db.templates import StoredTemplate
 from heatlite.language import definition as definitions
@@ -32,7 +33,8 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
     that of a plan (`is_planned`), which was checked when the plan was made. Raises HTTPBadRequest without a template.
 
     `stored`: the environment of the stack for a PATCH, over which that of the request is merged. Environment files
-    are merged into the request's parameters before: what they gave at an earlier update does not count again.
+    are merged into the request's parameters before: what they gave at an earlier update does not count again. Raises
+    RequestLimitExceeded if the result is too large, unless it is that of a plan.
     """
     if message.template is None:
         raise exception.HTTPBadRequest('No template specified')
@@ -48,6 +50,8 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
         known = _names(message.template)
         ignored = tuple(name for name in mapping(sections.get('parameters')) if name not in known)
         sections = _over_stored(stored, sections, known, message.clear_parameters)
+        if not is_planned:
+            _check_growth(stored, sections, limits)
     if message.imports:
         sections = {**sections, REGISTRY: with_imports(sections.get(REGISTRY) or {}, message.imports)}
     made = definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
@@ -129,8 +133,23 @@ def environment_over(kept: Mapping[str, object], sent: Mapping[str, object]) -> 
 
 
 def _with_new(kept: object, sent: object) -> list[object]:
+    """Return the names, or the few event sinks, that are kept, and behind them those of `sent` that are new."""
     there = kept if isinstance(kept, list) else []
-    return [*there, *(item for item in sent if item not in there)] if isinstance(sent, list) else there
+    if not isinstance(sent, list):
+        return there
+    names = {item for item in there if isinstance(item, str)}
+    others = [item for item in there if not isinstance(item, str)]
+    return [*there, *(item for item in turns.paced(sent)
+                      if (item not in names if isinstance(item, str) else item not in others))]
+
+
+def _check_growth(stored: Mapping[str, object], merged: Mapping[str, object], limits: Limits) -> None:
+    """Raise RequestLimitExceeded if the environment of a PATCH is larger than that of a request may be, and than the
+    stored one, for which the option may have been higher."""
+    size = measure(merged, UNBOUNDED)
+    if size > limits.max_expansion and size > measure(stored, UNBOUNDED):
+        raise exceeded(_('The environment of the stack would expand further'), limits.max_expansion,
+                       'max_template_expansion')
 
 
 def _names(document: Mapping[str, object]) -> set[str]:
