@@ -77,7 +77,8 @@ class ScaledGroup(members.MemberGroup):
         inspector = grouputils.GroupInspector.from_parent_resource(self)
         ordered = [name for name in inspector.member_names(include_failed=True) if name in known]
         failed = set(ordered) - set(inspector.member_names(include_failed=False))
-        missing = [name for name in known if name not in set(ordered)]
+        listed = set(ordered)
+        missing = [name for name in turns.paced(known) if name not in listed]
         return {name: known[name] for name in [*ordered, *missing] if include_failed or name not in failed}
 
     def _new_name(self) -> str:
@@ -196,12 +197,13 @@ class ScaledGroup(members.MemberGroup):
         """`known` after another batch; None when they are as they shall be."""
         largest, in_service, _pause = policy
         goal, new = self.goal or 0, self.member_definition()
-        stale = [name for name, member in known.items() if not members.same(member, new)]
+        stale = [name for name, member in turns.paced(known.items()) if not members.same(member, new)]
         batch = scaling.next_batch(goal, len(known), min(len(known) - len(stale), goal), largest, in_service)
         if batch is None:
             return None
         # Old definitions go first when it shrinks: the new ones are why all this is done.
-        names = self._names_of(batch.size, [*stale, *(name for name in known if name not in set(stale))])
+        old = set(stale)
+        names = self._names_of(batch.size, [*stale, *(name for name in known if name not in old)])
         return self.rolled(known, names, dict.fromkeys(names, new), stale, batch)
 
     # --- attributes ---------------------------------------------------------------------------------------
