@@ -191,8 +191,11 @@ def queue_matches(site: Site) -> Iterator[DoctorFinding]:
         yield DoctorFinding(
             _('The queue "%s" was made with the present options of [oslo_messaging_rabbit] (rabbit_quorum_queue, '
               'amqp_durable_queues, amqp_auto_delete).') % topic, str(error).split(' for queue ')[0],
-            _('Use the same options on all hosts; after a change of them stop all processes, remove the queue '
-              '(rabbitmqctl delete_queue %s), and start them.') % topic)
+            _('Use the same options on all hosts. After a change of them stop all processes, remove the queue '
+              '(rabbitmqctl delete_queue -p %(host)s %(queue)s) and the exchange (rabbitmqadmin -V %(host)s delete '
+              'exchange name=%(exchange)s), and start them. If a Heat uses this virtual host, too, leave its exchange, '
+              'and take another virtual host for heatlite.')
+            % {'host': virtual_host, 'queue': topic, 'exchange': messaging.EXCHANGE})
 
 
 def _taken(topic: str) -> DoctorFinding:
