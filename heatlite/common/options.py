@@ -28,7 +28,7 @@ LIMITS: list[Opt] = [
     IntOpt('max_json_body_size', default=BODY_BYTES, min=1,
            help='Longest request body in bytes; also of all its files with those of files_container.'),
     IntOpt('max_template_size', default=USUAL.max_size, min=1,
-           help='Longest template in bytes, fetched and nested ones too.'),
+           help='Longest template in characters, nested ones too; of a fetched one in bytes.'),
     IntOpt('max_template_depth', default=USUAL.max_depth, min=1,
            help='How deep the maps and lists of a template may nest.'),
     IntOpt('max_template_expansion', default=USUAL.max_expansion, min=1,
