@@ -19,7 +19,7 @@ BEGUN = 'begun_deletions'               # key of `Snapshot.data`: resource -> wh
 @dataclass(frozen=True)
 class Snapshot:
     """A snapshot of a stack. `status`: of the action that makes or deletes it; `created_at`: UTC. `data`: None before
-    it is stored, and if it cannot be decoded: the snapshot, and its stack, can be deleted nevertheless."""
+    it is stored, in lists, and if it cannot be decoded: the snapshot, and its stack, can be deleted nevertheless."""
 
     id: str
     stack_id: str
@@ -38,6 +38,7 @@ class Snapshot:
 
 
 COLUMNS = codec.columns(snapshot, Snapshot)
+LISTED = [sa.null().label(column.name) if column.name == 'data' else column for column in COLUMNS]
 _snapshot = codec.reader(Snapshot, 'data', decode=codec.document_or_none)
 
 
@@ -58,15 +59,16 @@ def show(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
 
 
 def page(tx: sa.Connection, stack_id: str, project_id: str | None = None) -> list[Snapshot]:
-    """All snapshots of a stack, oldest first; of this project only, if given. Index: (stack_id)."""
-    query = sa.select(*COLUMNS).where(snapshot.c.stack_id == stack_id)
+    """All snapshots of a stack without what they hold, oldest first; of this project only, if given. Index:
+    (stack_id)."""
+    query = sa.select(*LISTED).where(snapshot.c.stack_id == stack_id)
     if project_id is not None:
         query = query.where(snapshot.c.project_id == project_id)
     return [_snapshot(row) for row in tx.execute(query.order_by(snapshot.c.created_at, snapshot.c.id))]
 
 
 def ids(tx: sa.Connection, stack_id: str, project_id: str) -> list[str]:
-    """Those of `page`, without reading what they hold. Index: (stack_id)."""
+    """Those of `page`. Index: (stack_id)."""
     return list(tx.execute(sa.select(snapshot.c.id).where(
         snapshot.c.stack_id == stack_id, snapshot.c.project_id == project_id).order_by(
         snapshot.c.created_at, snapshot.c.id)).scalars())

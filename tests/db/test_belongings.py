@@ -30,8 +30,8 @@ def test_snapshots(db, counted):
         with counted(tx) as statements:
             first, second = snapshots.page(tx, 's1', 'p1')
         assert len(statements) == 1
-        assert (first.id, first.action, first.status, first.data) == (
-            'n1', 'DELETE', 'IN_PROGRESS', {'resources': {'a': {}}})
+        assert (first.id, first.action, first.status, first.data) == ('n1', 'DELETE', 'IN_PROGRESS', None)
+        assert snapshots.show(tx, 'n1') == replace(first, data={'resources': {'a': {}}})
         assert second.name == 'second'
         assert snapshots.page(tx, 's1', 'p2') == []
         assert snapshots.count(tx, 's1') == 2

@@ -56,11 +56,23 @@ def test_a_stack_with_a_snapshot_that_cannot_be_read_is_deleted():
         stack_id, snapshot_id = made(cluster, 1)
         with cluster.database.writer() as tx:
             tx.execute(tables.snapshot.update().where(tables.snapshot.c.id == snapshot_id).values(data='{"broken'))
-            assert [each.data for each in snapshots.page(tx, stack_id)] == [None]
+            assert snapshots.show(tx, snapshot_id).data is None
         assert isinstance(cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id), (exception.NotSupported,)),
                           exception.NotSupported)
         cluster.delete(stack_id)
         cluster.until_deleted(stack_id)
+
+
+def test_snapshots_of_a_deleted_stack_are_read_one_after_the_other():
+    with Cluster(engines=1) as cluster:
+        stack_id, _snapshot_id = made(cluster)
+        for _number in range(2):
+            cluster.ask(messages.SnapshotStack(stack_id))
+            done(cluster, stack_id, 'SNAPSHOT')
+        with statements.noted(lambda text: text.startswith('SELECT') and 'snapshot.data' in text) as seen:
+            cluster.delete(stack_id)
+            cluster.until_deleted(stack_id)
+    assert len(seen) == 3 and all('WHERE snapshot.id = ' in text for text in seen)
 
 
 def test_the_snapshot_is_read_once():

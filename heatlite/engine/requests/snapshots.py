@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception, limits
+from heatlite.common import defects, exception, limits, turns
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.template_files import Files
@@ -34,7 +34,7 @@ MOST_NAMED = 20                         # resources that a refusal names
 WAIT_SECONDS = 20.0                     # that a request waits for the deletion of copies
 INTERVAL = 1.0                          # seconds between two checks whether copies are deleted
 
-Deletion = tuple[snapshots.Snapshot, CopyDeletion]
+Deletion = tuple[snapshots.Snapshot, CopyDeletion]       # the snapshot without what it holds
 
 
 class Snapshots:
@@ -131,38 +131,61 @@ class Snapshots:
 
     def _delete(self, row: stacks.StoredStack, found: Sequence[snapshots.Snapshot], seconds: float | None,
                 check: Callable[[], None] = lambda: None) -> str | None:
-        """`seconds`: in which all copies have to be deleted; None: in the timeout of the stack. Else as `remove`."""
-        deletions = [(each, self._deletion(row, each)) for each in found]
-        limit = max((each.timeout for _snapshot, each in deletions), default=0) if seconds is None else seconds
-        until = self._runtime.monotonic() + limit
-        waiting = [each for each in deletions if not self._has_ended(each, check, begins=True)]
-        while waiting and self._runtime.monotonic() < until:
+        """Delete snapshots as `remove`, which are found without what they hold. `seconds`: in which all copies have to
+        be deleted; None: in the timeout of the stack."""
+        begun_at = self._runtime.monotonic()
+        deletions, waiting = list[CopyDeletion](), list[Deletion]()
+        for each in found:                          # one after the other: what each of them holds may be large
+            turns.spend(turns.EVERY)
+            deletion, has_ended = self._begin(row, each, check)
+            deletions.append(deletion)
+            waiting += [] if has_ended else [(each, deletion)]
+        limit = max((each.timeout for each in deletions), default=0) if seconds is None else seconds
+        while waiting and self._runtime.monotonic() < begun_at + limit:
             self._runtime.sleep(INTERVAL)
             waiting = [each for each in waiting if not self._has_ended(each, check)]
         for snapshot, deletion in waiting:
             deletion.give_up(_('Timed out'))
             self._set_state(snapshot, deletion, Status.FAILED)
-        return next((each.reason for _snapshot, each in deletions if each.reason), None)
+        return next((each.reason for each in deletions if each.reason), None)
 
-    def _has_ended(self, each: Deletion, check: Callable[[], None], begins: bool = False) -> bool:
-        """Call the types once, store what has become of a deletion, and return whether it has ended. `begins`: it is
-        stored in any case, so that no other deletion begins again."""
+    def _begin(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot, check: Callable[[], None],
+               ) -> tuple[CopyDeletion, bool]:
+        """Begin the deletion of a snapshot; return it, and whether it has ended."""
+        stored = self._stored(snapshot)
+        if stored is None:                          # another deletion has ended
+            return CopyDeletion(), True
+        deletion = self._deletion(row, replace(snapshot, data=stored.data))
+        return deletion, self._has_ended((snapshot, deletion), check, stored.data or {})
+
+    def _stored(self, snapshot: snapshots.Snapshot) -> snapshots.Snapshot | None:
+        """Return a snapshot with what it holds; None if it is gone."""
+        return self._database.retry_until_available(lambda tx: snapshots.show(tx, snapshot.id), reading=True)
+
+    def _has_ended(self, each: Deletion, check: Callable[[], None], data: Mapping[str, object] | None = None) -> bool:
+        """Call the types once, store what has become of a deletion, and return whether it has ended. `data`: what the
+        snapshot of a deletion that begins holds; that is stored in any case, so that no other deletion begins again."""
         snapshot, deletion = each
         has_ended = deletion.go_on()
         if has_ended and deletion.reason is None:
             fence.pass_through()                    # also writes need the lease, in the thread of a runner
             self._database.retry_until_available(lambda tx: snapshots.delete(tx, snapshot.id))
-        elif has_ended or begins:
-            self._set_state(snapshot, deletion, Status.FAILED if has_ended else Status.IN_PROGRESS)
+        elif has_ended or data is not None:
+            self._set_state(snapshot, deletion, Status.FAILED if has_ended else Status.IN_PROGRESS, data)
         check()
         return has_ended
 
-    def _set_state(self, snapshot: snapshots.Snapshot, deletion: CopyDeletion, status: Status) -> None:
-        """Store the state of a deletion, with what has begun: another deletion goes on with that."""
+    def _set_state(self, snapshot: snapshots.Snapshot, deletion: CopyDeletion, status: Status,
+                   data: Mapping[str, object] | None = None) -> None:
+        """Store the state of a deletion, with what has begun: another deletion goes on with that. `data`: what the
+        snapshot holds; None: it is read again."""
+        if data is None:
+            stored = self._stored(snapshot)
+            data = (stored.data if stored is not None else None) or {}
         fence.pass_through()
-        data = {**(snapshot.data or {}), snapshots.BEGUN: deletion.begun}
+        written = {**data, snapshots.BEGUN: deletion.begun}
         self._database.retry_until_available(lambda tx: snapshots.set_state(
-            tx, snapshot.id, action=Action.DELETE, status=status, reason=deletion.reason, data=data))
+            tx, snapshot.id, action=Action.DELETE, status=status, reason=deletion.reason, data=written))
 
     def _deletion(self, row: stacks.StoredStack, snapshot: snapshots.Snapshot) -> CopyDeletion:
         """Return the deletion of the copies. It has none if the snapshot has none, or none that could ever be deleted:
