@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -54,7 +54,17 @@ def _reason(text: str | None) -> str | None:
 
 def show(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
     """By primary key. The caller checks stack and project."""
-    row = tx.execute(sa.select(*COLUMNS).where(snapshot.c.id == snapshot_id)).first()
+    return _found(tx, COLUMNS, snapshot_id)
+
+
+def listed(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
+    """As `show`, as in lists: most actions on a snapshot need not read what it holds, which grows with the stack."""
+    return _found(tx, LISTED, snapshot_id)
+
+
+def _found(tx: sa.Connection, columns: Sequence[sa.Label[None] | sa.Column[object]],
+           snapshot_id: str) -> Snapshot | None:
+    row = tx.execute(sa.select(*columns).where(snapshot.c.id == snapshot_id)).first()
     return None if row is None else _snapshot(row)
 
 

@@ -14,6 +14,7 @@ from heatlite.common import limits
 from heatlite.db import codec, events, resource_lists, snapshots, stack_lists, tables
 from heatlite.db import software_deployments as db_deployments
 from tests.api import in_process, rows
+from tests.simulation import statements
 
 P = f'/v1/{in_process.PROJECT}'
 WEB = f'{P}/stacks/web/{rows.WEB}'
@@ -61,6 +62,14 @@ def test_snapshots_are_read_one_after_the_other(database, get, monkeypatch):
     found = get(f'{WEB}/snapshots')['snapshots']
     assert [each['id'] for each in found] == read == [rows.number(3, number) for number in (1, 11, 12)]
     assert all(each['data'] for each in found)
+
+
+@pytest.mark.parametrize('method, path', [('DELETE', ''), ('POST', '/restore')])
+def test_what_a_snapshot_holds_is_not_read_to_act_on_it(database, method, path):
+    app = in_process.build(None, database, in_process.NoEngine())
+    with statements.noted(lambda text: 'FROM snapshot' in text) as seen:
+        in_process.ask(app, method, f'{WEB}/snapshots/{rows.number(3, 1)}{path}')
+    assert seen and not any('snapshot.data' in text for text in seen)
 
 
 # path, table, changes of columns: each of them is in the answer

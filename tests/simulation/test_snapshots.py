@@ -75,6 +75,14 @@ def test_snapshots_of_a_deleted_stack_are_read_one_after_the_other():
     assert len(seen) == 3 and all('WHERE snapshot.id = ' in text for text in seen)
 
 
+def test_a_snapshot_that_is_deleted_is_read_outside_of_the_transaction():
+    with Cluster(engines=1) as cluster:
+        stack_id, snapshot_id = made(cluster, 1)
+        with statements.noted(lambda text: 'FROM snapshot' in text) as seen:
+            cluster.ask(messages.DeleteSnapshot(stack_id, snapshot_id))
+    assert ['snapshot.data' in text for text in seen if text.startswith('SELECT')] == [False, True]
+
+
 def test_the_snapshot_is_read_once():
     with Cluster(engines=1) as cluster:
         stack_id, snapshot_id = made(cluster)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from sqlalchemy import Connection
-
 from heatlite.api import finding, masking, views
 from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_NAME, text
@@ -52,27 +50,28 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
 def show(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> View:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-        return {'snapshot': _masked(views.snapshot(_snapshot(req, tx, stack, snapshot_id)))}
+        found = _checked(req, stack, snapshot_id, snapshots.show(tx, snapshot_id))
+    return {'snapshot': _masked(views.snapshot(found))}
 
 
 def delete(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> None:
-    req.call(messages.DeleteSnapshot(_checked(req, stack_name, stack_id, snapshot_id), snapshot_id))
+    req.call(messages.DeleteSnapshot(_stack_of(req, stack_name, stack_id, snapshot_id), snapshot_id))
 
 
 def restore(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> None:
-    req.call(messages.RestoreSnapshot(_checked(req, stack_name, stack_id, snapshot_id), snapshot_id))
+    req.call(messages.RestoreSnapshot(_stack_of(req, stack_name, stack_id, snapshot_id), snapshot_id))
 
 
-def _checked(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> str:
+def _stack_of(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> str:
     """Return the stack's id, after the check that the snapshot belongs to it."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-        _snapshot(req, tx, stack, snapshot_id)
+        _checked(req, stack, snapshot_id, snapshots.listed(tx, snapshot_id))
     return stack.id
 
 
-def _snapshot(req: Request, tx: Connection, stack: Identity, snapshot_id: str) -> snapshots.Snapshot:
-    found = snapshots.show(tx, snapshot_id)
+def _checked(req: Request, stack: Identity, snapshot_id: str, found: snapshots.Snapshot | None) -> snapshots.Snapshot:
+    """Return what was found by the id of a snapshot. Raises NotFound, SnapshotNotFound if it is of another stack."""
     if found is None or found.project_id != finding.own_project(req):
         raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
     if found.stack_id != stack.id:

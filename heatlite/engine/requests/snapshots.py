@@ -80,7 +80,7 @@ class Snapshots:
         with self._database.reader() as tx:
             row = visible(tx, message.stack_id, context)
             guard_checks.check_lock(tx, row)
-            snapshot = self._found(tx, row, message.snapshot_id)
+            snapshot = _checked(row, message.snapshot_id, snapshots.show(tx, message.snapshot_id))
             template = _restorable(tx, context, row, snapshot)
         self._actions.check_request(context, row.id, Action.RESTORE)
         definition = self._stored_stacks.definition(row, template)
@@ -109,7 +109,7 @@ class Snapshots:
         def begin(tx: Connection) -> tuple[stacks.StoredStack, snapshots.Snapshot]:
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
-            snapshot = self._found(tx, row, message.snapshot_id)
+            snapshot = _checked(row, message.snapshot_id, snapshots.listed(tx, message.snapshot_id))
             if snapshot.status == Status.IN_PROGRESS and snapshot.action != Action.DELETE:
                 raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))
             if _is_restoring(row, snapshot.id):
@@ -239,13 +239,14 @@ class Snapshots:
         found = self._database.retry_until_available(lambda tx: exports.Export(tx, row.id), reading=True)
         return exports.encoded({**found.document(), 'action': row.action, 'status': str(status)})
 
-    def _found(self, tx: Connection, row: stacks.StoredStack, snapshot_id: str) -> snapshots.Snapshot:
-        found = snapshots.show(tx, snapshot_id)
-        if found is None:
-            raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
-        if found.stack_id != row.id:
-            raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
-        return found
+
+def _checked(row: stacks.StoredStack, snapshot_id: str, found: snapshots.Snapshot | None) -> snapshots.Snapshot:
+    """Return what was found by the id of a snapshot. Raises NotFound, SnapshotNotFound if it is of another stack."""
+    if found is None:
+        raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
+    if found.stack_id != row.id:
+        raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
+    return found
 
 
 def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack, snapshot: snapshots.Snapshot,
