@@ -2,15 +2,17 @@
 
 import gc
 import json
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 
-from heatlite.api import rendering, results, views
+from heatlite.api import rendering, results, schemas, views
 from heatlite.api.handlers import events as listed_events
+from heatlite.api.handlers import resources as listed_resources
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
-from heatlite.common import limits
+from heatlite.common import limits, turns
 from heatlite.db import codec, events, resource_lists, snapshots, stack_lists, tables
 from heatlite.db import software_deployments as db_deployments
 from tests.api import in_process, rows
@@ -51,6 +53,50 @@ def test_a_large_stack_of_which_no_resource_matches(database, get, query):
     path = f'{P}/stacks/batch/{rows.BATCH}/resources'
     assert len(get(path)['resources']) == rendering.PIECE + 1
     assert get(f'{path}?{query}') == {'resources': []}
+
+
+class CountedPart(str):
+    """A part of a type's name that counts how often it is looked for, and compared."""
+
+    count = 0
+
+    def __eq__(self, other):
+        CountedPart.count += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+class CountedType(str):
+    """The name of a type that counts in how many rows parts are looked for."""
+
+    count = 0
+
+    def __contains__(self, part):
+        CountedType.count += 1
+        return str.__contains__(self, part)
+
+
+def test_many_values_of_filters_are_looked_for_once():
+    parts, names = [f'No::{number}' for number in range(900)], tuple(CountedPart(number) for number in range(900))
+    found = [SimpleNamespace(name=f'r{number}', type=CountedType('OS::Heat::None')) for number in range(100)]
+    of_type = listed_resources._matching(schemas.ListResources(type_contains=(*parts, 'Heat')))
+    assert all(map(of_type, found)) and CountedType.count == 901
+    of_name = listed_resources._matching(schemas.ListResources(filters={'name': (*names, 'r5')}))
+    assert [row.name for row in found if of_name(row)] == ['r5'] and CountedPart.count < 1000
+
+
+def test_others_run_while_no_resource_matches(database, get):
+    with database.writer() as tx:
+        tx.execute(tables.resource.insert(), [
+            rows.resource(rows.BATCH, number, f'r{number}', 'OS::Heat::None') for number in range(1, 1001)])
+    taken = []
+    turns.use(lambda *_owners: taken.append(True))
+    try:
+        assert get(f'{P}/stacks/batch/{rows.BATCH}/resources?type=No::Such') == {'resources': []}
+    finally:
+        turns.use(None)
+    assert len(taken) >= 10
 
 
 def test_snapshots_are_read_one_after_the_other(database, get, monkeypatch):

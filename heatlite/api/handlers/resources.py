@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
@@ -11,7 +11,7 @@ from heatlite.api.query import Query, boolean, text
 from heatlite.api.rendering import yield_control
 from heatlite.api.results import StreamedList
 from heatlite.api.wsgi import Request
-from heatlite.common import exception, policy
+from heatlite.common import exception, policy, turns
 from heatlite.common.context import note
 from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
@@ -58,12 +58,13 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         by_stack.setdefault(each.stack_id, []).append(each)
 
     def shown() -> Iterator[View | json_text.JsonText]:
+        matches = _matching(wanted)
         for stack in listed:
             rows = by_stack.get(stack.id, [])
             needed_by = needed_in.get(stack.id, {}) if names and stack.id in unread else required_by(rows)
             url = finding.url(req, stack)
-            for row in current(rows, stack):
-                if not _matches(row, wanted):
+            for row in turns.paced(current(rows, stack)):
+                if not matches(row):
                     continue
                 shape = (url, row, needed_by.get(row.name, ()), stack.parent_resource,
                          _url(req, nested.get((stack.id, row.name))))
@@ -155,10 +156,22 @@ def required_by(rows: Iterable[resource_lists.ShownResource]) -> dict[str, tuple
     return {name: tuple(dict.fromkeys(needing)) for name, needing in found.items()}
 
 
-def _matches(row: resource_lists.ShownResource, query: schemas.ListResources) -> bool:
-    if query.type_contains and not any(part in row.type for part in query.type_contains):
-        return False
-    return all(getattr(row, column) in values for column, values in query.filters.items())
+def _matching(query: schemas.ListResources) -> Callable[[resource_lists.ShownResource], bool]:
+    """Return the test whether a row is wanted. There may be a thousand values to look for: each type is compared with
+    them once."""
+    filters = [(column, frozenset(values)) for column, values in query.filters.items()]
+    is_wanted: dict[str, bool] = {}
+
+    def matches(row: resource_lists.ShownResource) -> bool:
+        if query.type_contains:
+            known = is_wanted.get(row.type)
+            if known is None:
+                known = is_wanted[row.type] = any(part in row.type for part in query.type_contains)
+            if not known:
+                return False
+        return all(getattr(row, column) in values for column, values in filters)
+
+    return matches
 
 
 def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
