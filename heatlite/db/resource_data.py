@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from heatlite.common import crypt
+from heatlite.common import crypt, turns
 from heatlite.db import bulk
 from heatlite.db.tables import resource, resource_data
 
@@ -44,12 +44,12 @@ def data(tx: sa.Connection, stack_id: str, number: int) -> list[StoredDatum]:
 
 def secrets(tx: sa.Connection, stack_id: str, numbers: Collection[int] | None = None) -> set[str]:
     """Return the data that types have marked as secret, of a stack or of some of its rows. Ranges of the primary
-    key."""
+    key. Others run while many are decrypted."""
     query = sa.select(resource_data.c.key, resource_data.c.value, resource_data.c.method).where(
         resource_data.c.stack_id == stack_id, resource_data.c.method.is_not(None))
     if numbers is not None:
         query = query.where(resource_data.c.resource_id.in_(numbers))
-    return {value for row in tx.execute(query) if (value := StoredDatum(*row).clear())}
+    return {value for row in turns.paced(tx.execute(query)) if (value := StoredDatum(*row).clear())}
 
 
 def secrets_of_stacks(tx: sa.Connection, stack_ids: Collection[str]) -> dict[str, set[str]]:

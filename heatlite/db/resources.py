@@ -8,6 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from heatlite.common import turns
 from heatlite.db import bulk, codec
 from heatlite.db.bulk import chunks
 from heatlite.db.codec import ACTIONS, STATUSES, WORDS
@@ -20,6 +21,8 @@ from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
 LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
 ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
        'replaced_by', 'template_id', 'fingerprint', 'handle', 'created_at', 'updated_at')
+ROWS_AT_ONCE = 500                                  # without their heavy columns: some milliseconds of work
+ROWS_A_STEP = 5                                     # of `turns`
 UNKNOWN_TIME = datetime(1970, 1, 1)                 # time of creation where it is unknown
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
@@ -40,8 +43,13 @@ _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
 
 
 def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
-    """All rows of a stack without their heavy columns, by number. Reads one range of the primary key."""
-    return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id}).all()]     # `all` takes half the time
+    """All rows of a stack without their heavy columns, by number. Reads one range of the primary key. Others run while
+    many rows are read."""
+    found = list[ResourceState]()
+    for block in tx.execute(_LIGHT, {'stack_id': stack_id}).partitions(ROWS_AT_ONCE):     # twice as fast as row by row
+        found += map(_state, block)
+        turns.spend(len(block) // ROWS_A_STEP)
+    return found
 
 
 def objects(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
@@ -120,13 +128,13 @@ def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
             names: Sequence[str]) -> dict[int, dict[str, dict[str, object] | None]]:
     """Heavy columns, decoded: {row number: {name: value}}.
 
-    `numbers` None: all rows of the stack that have any of them.
+    `numbers` None: all rows of the stack that have any of them. Others run while many rows are decoded.
     """
     selected = sa.select(resource.c.id, *(resource.c[name] for name in names)).where(resource.c.stack_id == stack_id)
     queries = [selected.where(sa.or_(*(resource.c[name].is_not(None) for name in names)))] if numbers is None else [
         selected.where(resource.c.id.in_(chunk)) for chunk in chunks(list(numbers))]
     return {number: dict(zip(names, map(codec.decode, values), strict=True))
-            for query in queries for number, *values in tx.execute(query)}
+            for query in queries for number, *values in turns.paced(tx.execute(query))}
 
 
 def cached_values(tx: sa.Connection, stack_id: str,

@@ -1,8 +1,12 @@
 import pytest
+from oslo_config import cfg
 
-from heatlite.db import resources
+from heatlite.common import crypt, turns
+from heatlite.db import resource_data, resources, tables
 from heatlite.planning.states import Action, Status
-from tests.db.rows import delete_soft, later, state
+from tests.db.rows import NOW, delete_soft, later, state
+
+KEY = 'k' * 32
 
 
 def test_what_drives_a_stack_is_light(tree, counted):
@@ -54,3 +58,33 @@ def test_many_rows_at_once(db):
     with db.reader() as tx:
         assert resources.light(tx, 'big') == rows
         assert len(resources.columns(tx, 'big', range(1200), ('properties',))) == 1200
+
+
+@pytest.fixture
+def key():
+    cfg.CONF.register_opts([cfg.StrOpt('auth_encryption_key')]) if 'auth_encryption_key' not in cfg.CONF else None
+    cfg.CONF.set_override('auth_encryption_key', KEY)
+    yield
+    cfg.CONF.clear_override('auth_encryption_key')
+
+
+@pytest.mark.usefixtures('key')
+def test_others_run_while_many_rows_are_read(db):
+    number = 1000
+    with db.writer() as tx:
+        tx.execute(tables.resource.insert(), [
+            {'stack_id': 'many', 'id': each, 'name': f'r{each}', 'uuid': f'uuid-{each}', 'type': 'OS::Heat::None',
+             'action': 'CREATE', 'status': 'COMPLETE', 'reason': '', 'requires': '{}', 'fingerprint': '',
+             'created_at': NOW, 'attributes': '{"value": "x"}'} for each in range(1, number + 1)])
+        tx.execute(tables.resource_data.insert(), [
+            {'stack_id': 'many', 'resource_id': each, 'key': 'k', 'value': value, 'method': method}
+            for each in range(1, number + 1) for method, value in [crypt.encrypt(f'secret {each}', KEY)]])
+    for read, least in ((resources.light, 2), (resources.cached_values, 10), (resource_data.secrets, 10)):
+        taken = []
+        turns.use(lambda *_owners, taken=taken: taken.append(True))
+        try:
+            with db.reader() as tx:
+                assert len(read(tx, 'many')) == number
+        finally:
+            turns.use(None)
+        assert len(taken) >= least, read
