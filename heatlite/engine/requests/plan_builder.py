@@ -70,7 +70,7 @@ def _changes(preview: PreviewedStack, path: Path, permissions: dict[Path, Permis
     for change in sorted(preview.changes.values(), key=lambda each: each.place):
         place = (*path, shown.get(change.name, change.name))
         below = [each for stack in inside.get(change.name, ()) for each in _changes(stack, place, permissions)]
-        yield _change(preview, change, place, causes, below)
+        yield _change(preview, change, place, causes, below, change.name in inside)
         yield from below
 
 
@@ -108,12 +108,12 @@ def _permissions(preview: PreviewedStack) -> Permissions:
 
 
 def _change(preview: PreviewedStack, change: PreviewedChange, path: Path, causes: Causes,
-            below: Iterable[PlannedChange]) -> PlannedChange:
+            below: Iterable[PlannedChange], is_container: bool) -> PlannedChange:
+    """Return the change of one resource. `is_container`: it has a nested stack; `below`: the changes inside of that."""
     action = change.action
     values = tuple(_values(change, path[-1], preview.mask, causes))
     if action in CONTAINERS and not values and not change.inside:
         changed = [each for each in below if each.action is not PlanAction.NONE]
-        is_container = change.name in {str(each.row.parent_resource) for each in preview.inside}
         action = PlanAction.UPDATE if changed else PlanAction.NONE if is_container else action
     may: tuple[PlanAction, ...] = ()
     if action is PlanAction.UNKNOWN:
