@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from heatlite.common import turns
 from heatlite.planning import graph, marks, text
 from heatlite.planning.marks import ON_EXISTING
-from heatlite.planning.states import Action, ResourceState, Status
+from heatlite.planning.states import MAKING, Action, ResourceState, Status
 
 BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
 
@@ -180,6 +180,10 @@ def build(action: Action, desired: Mapping[str, Desired], rows: Mapping[int, Res
         return requires
     exact, followed = _edges_between(rows, delete)
     _order_deletions(requires, apply, delete, rows, exact, followed)
+    begun = [step for number, step in delete.items() if rows[number].action is Action.DELETE and step.name in apply
+             and not _is_made(rows.get(current.get(step.name, 0)))]
+    if begun:
+        _end_begun_deletions_first(requires, apply, delete.values(), begun)
     return requires
 
 
@@ -255,3 +259,30 @@ def _order_deletions(requires: dict[Step, list[Step]], apply: Mapping[str, Step]
             break
     for step, others in behind.items():
         requires[step] += others
+
+
+def _is_made(current: ResourceState | None) -> bool:
+    """Whether the object of a resource has been created, by its current row."""
+    return current is not None and current.action is not Action.INIT and not (
+        current.action in MAKING and current.status is Status.FAILED)
+
+
+def _end_begun_deletions_first(requires: dict[Step, list[Step]], apply: Mapping[str, Step], delete: Collection[Step],
+                               begun: Collection[Step]) -> None:
+    """Let the steps that make resources anew wait for their deletions that were `begun`. A deletion that followed would
+    take the new object, too, where both rows have the same one; and of some objects there cannot be two.
+
+    A deletion that waits for the step of another resource stays behind, so that no cycle results.
+    """
+    first = set(begun)
+    late = {step for step in delete if step.name in apply and step not in first}
+    behind = graph.dependents((step, requires[step]) for step in delete)
+    queue = list(late)
+    while queue:
+        found = [step for step in behind.get(queue.pop(), ()) if step not in late]
+        late.update(found)
+        queue += found
+    for step in begun:
+        if step not in late:
+            requires[step].remove(apply[step.name])
+            requires[apply[step.name]].append(step)

@@ -417,3 +417,79 @@ def test_what_a_resource_waited_for_is_over_when_it_is_replaced():
     failed.away = ['Unable to connect']
     failed.run()
     assert failed.unwound == [('Resource CREATE failed: Boom: resources.a: no', False)]
+
+
+def undeleted(wanted, left, **options):
+    """A stack of `wanted`, of which an update to `left` could not delete the first resource that it no longer has."""
+    first = created(wanted)
+    return first, again(first, left, 't2', fails=lambda name, action: action is Action.DELETE, **options)
+
+
+def again(before, wanted, template, **options):
+    """An update after that of `before`."""
+    driver = Driver(**options)
+    driver.physical = dict(before.physical)
+    return driver.traversal(Action.UPDATE, wanted, before.rows, template, next_row=max(before.stored) + 1).run()
+
+
+@pytest.mark.parametrize('wanted, left', [({'a': [], 'b': []}, {'b': []}), (CHAIN, {'a': []}), (CHAIN, {})])
+def test_a_deletion_that_has_failed_is_repeated_before_the_resource_is_made_anew(wanted, left):
+    _first, failed = undeleted(wanted, left)
+    name, number = next((row.name, row.id) for row in failed.rows if row.failed)
+    back = again(failed, wanted, 't3')
+    assert back.calls[:2] == [('DELETE', name, number), ('CREATE', name, max(failed.stored) + 1)]
+    assert back.finish == (Status.COMPLETE, 'Stack UPDATE completed successfully')
+    assert set(back.physical) == {row.id for row in back.rows} and back.state().keys() == wanted.keys()
+
+
+def test_what_cannot_be_deleted_is_not_made_anew():
+    """The failure that the stack reports is that of the deletion."""
+    _first, failed = undeleted(CHAIN, {'a': []})
+    back = again(failed, CHAIN, 't3', fails=lambda name, action: action is Action.DELETE)
+    assert back.calls == [('DELETE', 'b', 2)]
+    assert back.unwound == [('Resource DELETE failed: Boom: resources.b: no', False)]
+    assert back.state() == {'a': ('CREATE', 'COMPLETE'), 'b': ('DELETE', 'FAILED')}
+    assert not back.traverse.has_applied
+
+
+def test_what_cannot_be_deleted_does_not_keep_its_replacement_from_an_update():
+    first = created({'a': []})
+    replaced = again(first, {'a': []}, 't2', fails=lambda name, action: action is Action.DELETE,
+                     verdicts={'a': Verdict(changed=True, replace='new')})
+    assert [row.state for row in replaced.rows] == [('DELETE', 'FAILED'), ('CREATE', 'COMPLETE')]
+    updated = again(replaced, {'a': []}, 't3', fails=lambda name, action: action is Action.DELETE,
+                    verdicts={'a': Verdict(changed=True)})
+    assert updated.calls == [('UPDATE', 'a', 2), ('DELETE', 'a', 1)]
+
+
+def test_a_create_that_has_failed_beside_an_undeleted_object_is_repeated_after_the_deletion():
+    """As engines did that made the new row first."""
+    first, failed = undeleted({'a': []}, {})
+    rows = [*failed.rows, first.rows[0]._replace(id=2, uuid='2', status=Status.FAILED, physical_id=None)]
+    back = Driver().traversal(Action.UPDATE, {'a': []}, rows, 't1', next_row=3).run()
+    assert back.calls[0] == ('DELETE', 'a', 1)
+    assert [row.state for row in back.rows] == [('CREATE', 'COMPLETE')]
+
+
+@pytest.mark.parametrize('steps', range(8))
+def test_a_resource_that_comes_back_while_it_is_deleted_is_made_after_that(steps):
+    driver = created(CHAIN, slow='b')
+    driver.retarget(Action.UPDATE, {'a': []}, 't2')
+    driver.run(steps)
+    driver.retarget(Action.UPDATE, CHAIN, 't3')
+    driver.run()
+    assert driver.finish == (Status.COMPLETE, 'Stack UPDATE completed successfully')
+    assert len(driver.rows) == 2 and set(driver.physical) == {row.id for row in driver.rows}
+    assert [called for called, name, _row in driver.calls if name == 'b'] in (
+        ['CREATE'], ['CREATE', 'DELETE', 'CREATE'])
+
+
+def test_a_deletion_that_waits_for_another_resource_makes_no_cycle():
+    """Its stored requirements are those of an update that was interrupted."""
+    _first, failed = undeleted(CHAIN, {})
+    rows = {row.name: row for row in failed.rows}
+    standing = rows['a']._replace(id=9, uuid='9', name='c', requires={'b': rows['b'].id})
+    wanted = {'a': [], 'b': ['a', 'c'], 'c': []}
+    back = Driver().traversal(Action.UPDATE, wanted, [*rows.values(), standing], 't3', next_row=10).run()
+    assert back.finish == (Status.COMPLETE, 'Stack UPDATE completed successfully')
+    assert len(back.rows) == 3

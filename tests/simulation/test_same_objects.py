@@ -7,7 +7,7 @@ import pytest
 
 from heatlite.engine import clients
 from heatlite.rpc import messages
-from tests.simulation.cluster import done
+from tests.simulation.cluster import done, kill_the_owner
 from tests.simulation.openstack import stack, template
 
 
@@ -180,6 +180,77 @@ def test_after_a_create_that_was_refused(cloud, name):
         it.fault(kind='error', service=service, method=method, path=path, status=403, nth=number, count=1)
         it.cluster.update(it.id, template(resources))
         assert it.cluster.settle(it.id).status == 'FAILED'
+        it.cluster.update(it.id, template(resources))
+        done(it.cluster, it.id, 'UPDATE')
+        assert look(it) == before
+
+
+# name of a case -> the request of its delete that is refused once
+UNDELETED = {
+    'compute quota': ('compute', 'DELETE', '*/os-quota-sets/*'),
+    'queue': ('messaging', 'DELETE', '*/queues/jobs'),
+    'roles of a user': ('identity', 'DELETE', '*/roles/*'),
+    'gateway': ('network', 'PUT', '*/routers/*'),
+    'floating address': ('network', 'PUT', '*/floatingips/*'),
+    'interface': ('network', 'PUT', '*/remove_router_interface'),
+    'routes': ('network', 'PUT', '*/remove_extraroutes'),
+    'attachment': ('compute', 'DELETE', '*/os-volume_attachments/*'),
+    'key': ('compute', 'DELETE', '*/os-keypairs/*'),
+    'region': ('identity', 'DELETE', '*/regions/north'),
+}
+
+
+def without_it(resources):
+    return template({part: resources[part] for part in resources if part != 'it'})
+
+
+@pytest.mark.parametrize('name', UNDELETED)
+@pytest.mark.parametrize('is_rolled_back', [True, False], ids=['rolled back', 'updated back'])
+def test_after_a_delete_that_was_refused(cloud, name, is_rolled_back):
+    given, look = CASES[name]
+    service, method, path = UNDELETED[name]
+    with stack(cloud, engines=1) as it:
+        resources = of_project(it, given)
+        it.create(resources)
+        before = look(it)
+        it.fault(kind='error', service=service, method=method, path=path, status=403, count=1)
+        it.cluster.update(it.id, without_it(resources), disable_rollback=not is_rolled_back)
+        row = it.cluster.settle(it.id)
+        if not is_rolled_back:
+            assert row.status == 'FAILED'
+            it.cluster.update(it.id, template(resources))
+        done(it.cluster, it.id, 'ROLLBACK' if is_rolled_back else 'UPDATE')
+        assert look(it) == before
+        assert len(it.cluster.states(it.id)['it']) == 1
+
+
+def test_a_delete_that_is_refused_again_says_so(cloud):
+    given, look = CASES['gateway']
+    with stack(cloud, engines=1) as it:
+        it.create(given)
+        before = look(it)
+        it.fault(kind='error', service='network', method='PUT', path='*/routers/*', status=403, count=2)
+        it.cluster.update(it.id, without_it(given))
+        assert it.cluster.settle(it.id).status == 'FAILED'
+        it.cluster.update(it.id, template(given))
+        row = it.cluster.settle(it.id)
+        assert row.status == 'FAILED' and row.reason.startswith('Resource DELETE failed: ')
+        assert 'resources.it' in row.reason and look(it) == before
+        it.cluster.update(it.id, template(given))
+        done(it.cluster, it.id, 'UPDATE')
+        assert look(it) == before
+
+
+@pytest.mark.parametrize('name', ['compute quota', 'gateway', 'queue'])
+def test_after_a_delete_that_was_interrupted(cloud, name):
+    given, look = CASES[name]
+    with stack(cloud, engines=2) as it:
+        resources = of_project(it, given)
+        it.create(resources)
+        before = look(it)
+        it.cluster.update(it.id, without_it(resources))
+        assert it.cluster.universe.run(lambda: it.cluster.states(it.id)['it'][0][0] == 'DELETE', limit=100)
+        kill_the_owner(it.cluster, it.id)
         it.cluster.update(it.id, template(resources))
         done(it.cluster, it.id, 'UPDATE')
         assert look(it) == before
