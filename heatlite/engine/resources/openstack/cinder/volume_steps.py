@@ -89,6 +89,10 @@ def _is_extended(resource: Resource, step: VolumeStep) -> bool:
         return False
     if volume.status not in ('available', 'in-use'):
         raise exception.ResourceUnknownStatus(resource_status=volume.status, result=_('Volume resize failed'))
+    if volume.size < step['size']:                      # the service has given up, and restored the former status
+        raise exception.ResourceUnknownStatus(
+            resource_status=volume.status, result=_('Volume resize failed'),
+            status_reason=_('the size is %(size)s GiB') % {'size': volume.size})
     return True
 
 
@@ -116,6 +120,10 @@ def _is_retyped(resource: Resource, step: VolumeStep) -> bool:
         return False
     if volume.status not in ('available', 'in-use'):
         raise exception.ResourceUnknownStatus(resource_status=volume.status, result=_('Volume retype failed'))
+    if not is_of_type(resource, volume.volume_type, step['type']):      # as of a size
+        raise exception.ResourceUnknownStatus(
+            resource_status=volume.status, result=_('Volume retype failed'),
+            status_reason=_('the type is %(type)s') % {'type': volume.volume_type})
     return True
 
 
