@@ -50,6 +50,13 @@ class Keeping(State):
         self._writer.data(self, key, None, False)
         return True
 
+    def note_release(self) -> None:
+        """Store the data, and that the next update has to look at the resource, even if its definition is the same.
+
+        `prepare_for_replace` calls it before it releases or removes something. All is durable when it returns, so that
+        an update which returns to the resource finds it, also after a crash or without a replacement."""
+        self._writer.release(self)
+
     def metadata_get(self, refresh: bool = False) -> Metadata:
         """Return the stored metadata; if there is none, the template's."""
         if refresh and self._record is not None:

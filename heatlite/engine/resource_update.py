@@ -67,6 +67,10 @@ class Updates(Reading):
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
         """Called when a rollback or an update returns to it: take back what `prepare_for_replace` released."""
 
+    def was_released(self) -> bool:
+        """Whether something is released that `restore_prev_rsrc` has to take back, also if no replacement was begun."""
+        return False
+
     def was_removed_first(self) -> bool:
         """Whether `prepare_for_replace` has removed the object itself: what returns to the resource replaces it."""
         return False

@@ -41,6 +41,10 @@ class ResourceWriter(Protocol):
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         """Store one entry of data; `value` None removes it; `redact`: store it encrypted."""
 
+    def release(self, resource: State) -> None:
+        """Store the data, and that the next update has to look at the resource: something of it is about to be
+        released for a replacement."""
+
     def metadata(self, resource: State, value: dict[str, object]) -> None: ...
 
     def event(self, resource: State, action: str, status: str, reason: str) -> None: ...
@@ -55,6 +59,9 @@ class NullWriter:
         pass
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
+        pass
+
+    def release(self, resource: State) -> None:
         pass
 
     def metadata(self, resource: State, value: dict[str, object]) -> None:

@@ -100,6 +100,9 @@ class Memory:
     def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
         self.told.append(('data', key, value, redact))
 
+    def release(self, resource: Any) -> None:
+        self.told.append(('release',))
+
     def metadata(self, resource: Any, value: dict[str, Any]) -> None:
         self.told.append(('metadata', dict(value)))
 

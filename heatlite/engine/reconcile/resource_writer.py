@@ -76,8 +76,8 @@ class JournalWriter(_Writer):
 
     def physical_id(self, resource: State, value: str | None) -> None:
         row = self._row(resource)
-        if value is None and row.physical_id is not None and row.status is Status.COMPLETE:
-            row = row._replace(fingerprint=marks.uncertain(row.fingerprint))    # removed before it is replaced
+        if value is None and row.physical_id is not None:
+            row = _released(row)                        # removed before it is replaced
         row = row._replace(physical_id=value)
         if row.in_progress and _is_repeatable(resource, row):
             self._take(resource, row)
@@ -86,6 +86,11 @@ class JournalWriter(_Writer):
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self._work.data.append(self._datum(key, value, redact))
+
+    def release(self, resource: State) -> None:
+        row = _released(self._row(resource))
+        self._take(resource, row)
+        self._journal.write(self._leased.make_change(row=row, data=self._work.take_data()))
 
     def metadata(self, resource: State, value: Mapping[str, object]) -> None:
         self._store(resource, self._row(resource), {'metadata': value})
@@ -142,6 +147,9 @@ class SignalWriter(_Writer):
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(self._datum(key, value, redact))
 
+    def release(self, resource: State) -> None:
+        self._edit(resource, _released)
+
     def metadata(self, resource: State, value: Mapping[str, object]) -> None:
         self.columns['metadata'] = value
 
@@ -164,6 +172,12 @@ class SignalWriter(_Writer):
 
     def _row(self, resource: State) -> ResourceState:
         return self._edited(super()._row(resource))
+
+
+def _released(row: ResourceState) -> ResourceState:
+    """Return the row of a resource of which something is released or removed for a replacement: the next update has to
+    look at it. A row that is not COMPLETE says so already."""
+    return row._replace(fingerprint=marks.uncertain(row.fingerprint)) if row.status is Status.COMPLETE else row
 
 
 def _is_repeatable(resource: State, row: ResourceState) -> bool:

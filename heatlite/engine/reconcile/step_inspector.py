@@ -13,6 +13,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile import diff, unvisited
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.preparations import Preparations
 from heatlite.engine.reconcile.preview_state import PreviewState
 from heatlite.engine.reconcile.resource_objects import FacadeMaker, ResourceObjects
 from heatlite.engine.reconcile.resource_writer import ChangeLog
@@ -44,6 +45,7 @@ class StepInspector:
         self._leased = leased
         self._observe = observe
         self._failures = StepFailures(leased)
+        self._preparations = Preparations(runtime)
         self.stored_resources = stored_resources
         self.preview_state = PreviewState()
         self.objects = ResourceObjects(runtime, leased, journal, registry, stored_resources, facade, self.preview_state)
@@ -61,10 +63,10 @@ class StepInspector:
 
         Calls no type and never blocks, so it needs no thread of the pool.
         """
-        wanted = self._leased.definition.resources[step.name]
+        wanted, row = self._leased.definition.resources[step.name], self._present(row)
         try:
-            if (wanted.needs or wanted.is_external or not self._is_settled(row, wanted.type)
-                    or self.objects.kind_of(row).sends_files):
+            if (wanted.needs or wanted.is_external or self._preparations.is_under_way(row.id)
+                    or not self._is_settled(row, wanted.type) or self.objects.kind_of(row).sends_files):
                 return False
             if step.name in self._leased.definition.as_applied.same:
                 return bool(marks.applied(row.fingerprint))
@@ -78,7 +80,10 @@ class StepInspector:
         of the pool, and may ask types and services.
 
         It may have waited since, for a thread or for the lease. If the stack follows a newer definition by now, the
-        traversal drops the step and this event: nothing is compared."""
+        traversal drops the step and this event: nothing is compared. If the resource is being prepared for a
+        replacement that a former definition wanted, that ends first."""
+        self._preparations.wait(row.id)
+        row = self._present(row)
         if self._leased.definition is not definition:
             return commands.Inspected(step, UNCHANGED)
         try:
@@ -91,7 +96,7 @@ class StepInspector:
                 return commands.Inspected(step, UNCHANGED)
             resource = self.contexts.resource_as_stored(row, work)
             kind = self.objects.wanted_kind(wanted)
-            verdict = self._verdict(row, work, resource, kind)
+            verdict = self._verdict(step, row, work, resource, kind)
             if verdict.changed and issubclass(kind, StackResource) and is_applied:
                 verdict = replace(verdict, visits=True)
             is_other = not verdict.changed and not is_applied
@@ -101,16 +106,35 @@ class StepInspector:
         except Exception as error:
             return self._failure(step, row, error, Action.UPDATE)
 
-    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
+    def _verdict(self, step: Step, row: ResourceState, work: StepContext, resource: Resource,
                  resource_class: type[Resource]) -> Verdict:
         if row.replaced_by is not None and diff.is_of_class(resource, resource_class):
             resource.restore_prev_rsrc(convergence=True)    # a rollback or an update returns to it
+        verdict = self._compared(row, work, resource, resource_class)
+        if not self._is_replaced(row, verdict) and resource.was_released():
+            resource.restore_prev_rsrc(convergence=True)    # and to one whose replacement was not begun
+            verdict = self._compared(row, work, resource, resource_class)
+        work.cause = verdict.cause
+        traversal = self._leased.traversal
+        if self._is_replaced(row, verdict) and not (traversal.has_ended(step) or traversal.is_stopped):
+            with self._preparations.of(row.id):
+                resource.prepare_for_replace()
+        return verdict
+
+    def _compared(self, row: ResourceState, work: StepContext, resource: Resource,
+                  resource_class: type[Resource]) -> Verdict:
         verdict, work.difference = diff.inspect(resource, resource_class, work.wanted(), self._leased, row,
                                                 observe=self._observe)
-        work.cause = verdict.cause
-        if verdict.replace is not None and verdict.refused is None and self._leased.traversal.may_replace(row.name):
-            resource.prepare_for_replace()
         return verdict
+
+    def _is_replaced(self, row: ResourceState, verdict: Verdict) -> bool:
+        """Whether the verdict is a replacement, and nothing refuses it."""
+        return (verdict.replace is not None and verdict.refused is None
+                and self._leased.traversal.may_replace(row.name))
+
+    def _present(self, row: ResourceState) -> ResourceState:
+        """Return the row as it is now: a preparation for a former definition may have marked it since."""
+        return self._leased.rows.get(row.id, row)
 
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
         """Whether an unchanged definition means that there is nothing to do."""

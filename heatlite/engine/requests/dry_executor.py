@@ -47,7 +47,7 @@ class DryExecutor(StepInspector):
             self.changes[row.name].is_settled = True
         return False
 
-    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
+    def _verdict(self, step: Step, row: ResourceState, work: StepContext, resource: Resource,
                  resource_class: type[Resource]) -> Verdict:
         stored, definition = stored_definition(self.stored_resources.get(row)), work.wanted()
         change = self.changes[row.name]

@@ -206,13 +206,18 @@ class Port(neutron.NeutronResource):
         return bool(after_props.get(self.REPLACEMENT_POLICY) == 'REPLACE_ALWAYS')
 
     def prepare_for_replace(self) -> None:
-        """Give up its addresses, so that the replacement can have them; remember them for a rollback."""
+        """Give up its addresses, so that the replacement can have them; store them first, for an update that returns to
+        it. A release that was interrupted has stored them: the port may have none any more."""
         if self.resource_id is None:
             return
         with self.client_plugin().ignore_not_found:
-            fixed_ips = self._show_resource().get('fixed_ips') or []
-            self.data_set(FIXED_IPS_KEPT, json.dumps(fixed_ips))
+            if not self.was_released():
+                self.data_set(FIXED_IPS_KEPT, json.dumps(self._show_resource().get('fixed_ips') or []))
+                self.note_release()
             self.client().update_port(self.resource_id, {'port': {'fixed_ips': []}})
+
+    def was_released(self) -> bool:
+        return FIXED_IPS_KEPT in self.data()
 
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
         """Take its addresses back from the replacement."""

@@ -32,11 +32,10 @@ def of_template(server: ServerNetworkMixin) -> list[Placed]:
 
 
 def release(server: ServerNetworkMixin, server_id: str, entries: list[Placed], is_broken: bool) -> None:
-    """Free the addresses of the entries and store the entries for `restore`. Raises InterfaceDetachFailed.
+    """Free the addresses of the entries, which are in RELEASED already. Raises InterfaceDetachFailed.
 
     `is_broken`: Nova detaches nothing from the server, so the ports are deleted; ports of others are left alone.
     """
-    server.data_set(RELEASED, json.dumps(entries))
     internal = {port['id'] for port in server._data_get_ports()}
     for _place, network in entries:
         for port in _holders(server, network):

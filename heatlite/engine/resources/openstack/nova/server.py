@@ -441,6 +441,9 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def prepare_for_replace(self) -> None:
         self.prepare_ports_for_replace()
 
+    def was_released(self) -> bool:
+        return self.has_released_ports()
+
     def restore_prev_rsrc(self, convergence: bool = False) -> None:
         self.restore_ports_after_rollback(convergence)
 

@@ -349,7 +349,8 @@ class ServerNetworkMixin(Resource):
     def prepare_ports_for_replace(self) -> None:
         """Unplugs the ports and frees the fixed addresses that the replacement will need; waits until they are free.
 
-        Ports we made for a server that is gone or broken are deleted: they may hold an address it will ask for.
+        Ports we made for a server that is gone or broken are deleted: they may hold an address it will ask for. What is
+        released is stored before.
         Raises InterfaceDetachFailed.
         """
         if self.resource_id is None:
@@ -359,19 +360,31 @@ class ServerNetworkMixin(Resource):
         if not given and not addressed and not self._data_get_ports():
             return
         status = self._status_now()
+        if status is not None:
+            self._note_released(given, addressed)
         if status in (None, 'ERROR'):
             self._delete_internal_ports()
         if status is None:
             return
         if addressed:
             fixed_addresses.release(self, self.resource_id, addressed, is_broken=status == 'ERROR')
-        if not given:
-            return
-        self.data_set(EXTERNAL, json.dumps([{'id': port} for port in given]))
         for port in given:
             with plugin.ignore_conflict_and_not_found:
                 plugin.interface_detach(self.resource_id, port)
         self._wait_until_free(self.resource_id, given)
+
+    def _note_released(self, given: Sequence[str], addressed: Sequence[Placed]) -> None:
+        """Store the ports and the addresses that are about to be released."""
+        if given:
+            self.data_set(EXTERNAL, json.dumps([{'id': port} for port in given]))
+        if addressed:
+            self.data_set(fixed_addresses.RELEASED, json.dumps(addressed))
+        if given or addressed:
+            self.note_release()
+
+    def has_released_ports(self) -> bool:
+        """Whether ports or addresses are released that `restore_ports_after_rollback` takes back."""
+        return not self.data().keys().isdisjoint((EXTERNAL, fixed_addresses.RELEASED))
 
     def _status_now(self) -> str | None:
         """None: the server is gone."""
