@@ -112,3 +112,19 @@ def test_a_request_for_the_former_definition_before_the_replacement_is_created(c
         it.cluster.update(it.id, wanted(0))
         done(it.cluster, it.id, 'UPDATE')
         assert has(it, 0)
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_a_kill_before_the_removal_is_stored(cloud, kind):
+    wanted, has, _calls = KINDS[kind]
+    with stack(cloud, engines=2) as it:
+        it.id = it.cluster.create('s', wanted(0))
+        done(it.cluster, it.id, 'CREATE')
+        before = it.cluster.states(it.id)['it']
+        it.cluster.update(it.id, wanted(1))
+        assert it.cluster.universe.run(lambda: not has(it, 0), limit=100)
+        assert it.cluster.states(it.id)['it'] == before
+        kill_the_owner(it.cluster, it.id)
+        it.cluster.update(it.id, wanted(0))
+        done(it.cluster, it.id, 'UPDATE')
+        assert has(it, 0)

@@ -50,6 +50,7 @@ from heatlite.language.translation import TranslationRule
 from heatlite.planning import marks
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
+REMOVED_FIRST = 'removed_first'             # resource data: the removal of the object before its replacement has begun
 
 class UpdateCalls(TypedDict):
     """`calls`: as stored."""
@@ -294,11 +295,20 @@ class DescribedResource(resource.Resource):
     def prepare_for_replace(self) -> None:
         """Some names can exist only once: the old thing goes before the new one comes."""
         if self.resource_id is not None and self._goes_first():
+            self.data_set(REMOVED_FIRST, 'true')
+            self.note_release()
             self._take_away()
             self.resource_id_set(None)
 
     def was_removed_first(self) -> bool:
-        return self.resource_id is None and bool(self.description.replace_first)
+        return bool(self.description.replace_first) and (self.resource_id is None or REMOVED_FIRST in self.data())
+
+    def was_released(self) -> bool:
+        return REMOVED_FIRST in self.data() and self.status == self.FAILED
+
+    def restore_prev_rsrc(self, convergence: bool = False) -> None:
+        """Forget a removal that has failed: the update finds out what there is of the object, and repairs it."""
+        self.data_delete(REMOVED_FIRST)
 
     def _goes_first(self) -> bool:
         names = self.description.replace_first
