@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.resources.openstack.cinder import taken_out
 from heatlite.engine.resources.steps import StoredStep, Table
+from heatlite.engine.resources.volume_base import UNDER_WAY
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource
@@ -27,20 +29,31 @@ class VolumeStep(StoredStep, total=False):
 
 
 def around_attachment(resource: Resource, steps: list[VolumeStep]) -> list[VolumeStep]:
-    """`steps`, with the volume taken out of its server before and put back after where one of them needs it."""
-    if not any(step['do'] in NEEDS_DETACHED for step in steps):
+    """Return `steps`, with the volume taken out of its servers before and put back after where one of them needs it.
+
+    A volume that a former update has taken out and not put back is put back, too."""
+    former = taken_out.places(resource)
+    is_taken_out = any(step['do'] in NEEDS_DETACHED for step in steps)
+    if not is_taken_out and not former:
         return steps
     volume = resource.client().volumes.get(resource.resource_id)
     attachments = volume.attachments if volume.status == 'in-use' else []
-    detach: list[VolumeStep] = []
-    attach: list[VolumeStep] = []
-    for each in attachments:
-        server, device = each['server_id'], each.get('device')
-        detach.append({'do': 'detach', 'attachment': _attachment_id(resource, each), 'server': server,
-                       'volume': resource.resource_id, 'device': device})
-        attach.append({'do': 'attach', 'server': server, 'volume': resource.resource_id, 'device': device,
-                       'always': True})
-    return [*detach, *steps, *attach]
+    present: list[taken_out.FormerPlace] = [{'server': each['server_id'], 'device': each.get('device')}
+                                      for each in attachments]
+    if present and not getattr(volume, 'multiattach', False):
+        former = []                             # it is back, or others have attached it since
+    servers = {place['server'] for place in present}
+    former = [place for place in former if place['server'] not in servers and _is_there(resource, place['server'])]
+    back = [*former, *(present if is_taken_out else [])]
+    taken_out.note(resource, back)
+    settle: list[VolumeStep] = [{'do': 'settle', 'server': place['server'], 'called': True} for place in former]
+    detach: list[VolumeStep] = [
+        {'do': 'detach', 'attachment': _attachment_id(resource, each), 'server': each['server_id'],
+         'volume': resource.resource_id, 'device': each.get('device')}
+        for each in (attachments if is_taken_out else [])]
+    attach: list[VolumeStep] = [{'do': 'attach', 'server': place['server'], 'volume': resource.resource_id,
+                                 'device': place['device'], 'always': True} for place in back]
+    return [*settle, *detach, *steps, *attach]
 
 
 def _attachment_id(resource: Resource, attachment: dict[str, object]) -> str:
@@ -140,18 +153,41 @@ def _is_detached(resource: Resource, step: VolumeStep) -> bool:
                 and resource.client_plugin('nova').check_detach_volume_complete(step['server'], step['attachment']))
 
 
+def _is_settled(resource: Resource, step: VolumeStep) -> bool:
+    """Return whether what an interrupted update has asked for has ended, also where the server shows it."""
+    status = _status(resource)
+    return status not in UNDER_WAY and (status != 'available' or not _is_in(resource, step['server']))
+
+
+def _is_in(resource: Resource, server: str) -> bool:
+    return any(each.volumeId == resource.resource_id
+               for each in resource.client('nova').volumes.get_server_volumes(server))
+
+
+def _is_there(resource: Resource, server: str) -> bool:
+    try:
+        resource.client('nova').servers.get(server)
+    except Exception as error:
+        resource.client_plugin('nova').ignore_not_found(error)
+        return False
+    return True
+
+
 def _attach(resource: Resource, step: VolumeStep) -> bool:
-    if any(each.volumeId == resource.resource_id
-           for each in resource.client('nova').volumes.get_server_volumes(step['server'])):
+    if _is_in(resource, step['server']):
         return True
     return bool(resource.client_plugin('nova').attach_volume(step['server'], str(resource.resource_id), step['device']))
 
 
 def _is_attached(resource: Resource, step: VolumeStep) -> bool:
-    return bool(resource.client_plugin().check_attach_volume_complete(resource.resource_id))
+    if not resource.client_plugin().check_attach_volume_complete(resource.resource_id):
+        return False
+    taken_out.forget(resource, step['server'])
+    return True
 
 
 STEPS: Table[Resource, VolumeStep] = {
+    'settle': (lambda resource, step: None, _is_settled),
     'restore': (_restore, _wait(('restoring-backup',), _('Volume restore failed'), ('available',))),
     'extend': (_extend, _is_extended),
     'retype': (_retype, _is_retyped),

@@ -1,0 +1,43 @@
+"""Stores the servers from which an update takes a volume out, until it is back in them.
+
+It is stored before the first request. If the update ends before the volume is back, nothing else says where it was: the
+service shows the volume as the former definition wants it, so the next update takes it for unchanged.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
+
+DATA_KEY = 'taken_out'                      # list of places, as JSON
+
+
+class FormerPlace(TypedDict):
+    server: str
+    device: str | None
+
+
+def places(resource: Resource) -> list[FormerPlace]:
+    """Return the servers that the volume has to be put back into."""
+    found: list[FormerPlace] = json.loads(resource.data().get(DATA_KEY) or '[]')
+    return found
+
+
+def note(resource: Resource, wanted: Sequence[FormerPlace]) -> None:
+    """Store the servers; they are durable when the call returns."""
+    if list(wanted) == places(resource):
+        return
+    if not wanted:
+        resource.data_delete(DATA_KEY)
+        return
+    resource.data_set(DATA_KEY, json.dumps(wanted))
+    resource.resource_id_set(resource.resource_id)              # durable with it
+
+
+def forget(resource: Resource, server: str) -> None:
+    """Remove a server, as the volume is back in it or the server is gone."""
+    note(resource, [place for place in places(resource) if place['server'] != server])
