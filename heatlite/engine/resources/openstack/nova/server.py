@@ -17,8 +17,9 @@ from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.nova import ConsoleUrls
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties, PropertyDiff
+from heatlite.engine.resource_update import Updates
 from heatlite.engine.resources import catalogue, edges, existing, server_base
-from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
+from heatlite.engine.resources.openstack.nova import begun_networks, server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
 from heatlite.engine.resources.openstack.nova.server_network_mixin import NeutronPort, ServerNetworkMixin
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
@@ -393,7 +394,18 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return steps
 
     def check_update_complete(self, steps: list[ServerStep]) -> bool:
-        return work_off(self, steps, server_changes.STEPS)
+        if not work_off(self, steps, server_changes.STEPS):
+            return False
+        begun_networks.forget(self)
+        return True
+
+    always_inspected = False                # networks are stored only after an update that did not complete
+
+    def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition, after_props: Properties,
+                      before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
+        """Whether the definitions differ, or an update of the networks was begun and not completed."""
+        return super()._needs_update(after, before, after_props, before_props, prev_resource,
+                                     check_init_complete) or bool(begun_networks.stored(self))
 
     def get_live_resource_data(self) -> tuple[Entity, Fields]:
         """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""

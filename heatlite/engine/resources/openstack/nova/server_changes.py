@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception
+from heatlite.engine.resources.openstack.nova import begun_networks
 from heatlite.engine.resources.steps import StoredStep, Table
 from heatlite.engine.rsrc_defn import ResourceDefinition
 
@@ -176,11 +177,15 @@ def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff:
                 else:
                     steps.append({'do': 'rebuild', 'image': after[server.IMAGE] or _image_of(server),
                                   'user_data': user_data, 'password': after[server.ADMIN_PASS] or None})
-    if server.NETWORKS in prop_diff:
+    begun = begun_networks.stored(server)
+    if server.NETWORKS in prop_diff or begun:
         found = server.client_plugin().get_server(server.resource_id)
-        moves = server._network_steps(found, server.properties[server.NETWORKS], after[server.NETWORKS],
-                                      after[server.SECURITY_GROUPS])
-        steps += [*moves, {'do': 'show', 'called': True}] if moves else []
+        begun_networks.note(server, after[server.NETWORKS])
+        moves = begun_networks.steps(
+            server, found, begun, after[server.NETWORKS], after[server.SECURITY_GROUPS]) if begun else (
+            server._network_steps(found, server.properties[server.NETWORKS], after[server.NETWORKS],
+                                  after[server.SECURITY_GROUPS]))
+        steps += [*moves, {'do': 'show', 'called': True}] if moves or begun else []
     return steps
 
 
