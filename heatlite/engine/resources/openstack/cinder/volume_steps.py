@@ -38,8 +38,8 @@ def around_attachment(resource: Resource, steps: list[VolumeStep]) -> list[Volum
         return steps
     volume = resource.client().volumes.get(resource.resource_id)
     attachments = volume.attachments if volume.status == 'in-use' else []
-    present: list[taken_out.FormerPlace] = [{'server': each['server_id'], 'device': each.get('device')}
-                                      for each in attachments]
+    present: list[taken_out.FormerPlace] = [
+        {'server': each['server_id'], 'device': each.get('device')} for each in attachments]
     if present and not getattr(volume, 'multiattach', False):
         former = []                             # it is back, or others have attached it since
     servers = {place['server'] for place in present}
