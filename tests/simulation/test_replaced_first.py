@@ -5,6 +5,8 @@ No action may end COMPLETE while the object of its definition is gone.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
 from tests.simulation.cluster import done, kill_the_owner
@@ -46,13 +48,20 @@ KINDS = {
 }
 
 
+@contextmanager
+def created(cloud, body, engines=1):
+    """A stack, once it is created."""
+    with stack(cloud, engines=engines) as it:
+        it.id = it.cluster.create('s', body)
+        done(it.cluster, it.id, 'CREATE')
+        yield it
+
+
 @pytest.mark.parametrize('kind', KINDS)
 @pytest.mark.parametrize('is_rolled_back', [True, False], ids=['rollback', 'update back'])
 def test_a_failed_replacement(cloud, kind, is_rolled_back):
     wanted, has, calls = KINDS[kind]
-    with stack(cloud, engines=1) as it:
-        it.id = it.cluster.create('s', wanted(0))
-        done(it.cluster, it.id, 'CREATE')
+    with created(cloud, wanted(0)) as it:
         assert has(it, 0)
         it.fault(kind='error', status=400, count=1, **calls)
         it.cluster.update(it.id, wanted(1), disable_rollback=not is_rolled_back)
@@ -74,9 +83,7 @@ def test_a_failed_replacement(cloud, kind, is_rolled_back):
 @pytest.mark.parametrize('kind', KINDS)
 def test_a_rollback_that_fails_too(cloud, kind):
     wanted, has, calls = KINDS[kind]
-    with stack(cloud, engines=1) as it:
-        it.id = it.cluster.create('s', wanted(0))
-        done(it.cluster, it.id, 'CREATE')
+    with created(cloud, wanted(0)) as it:
         it.fault(kind='error', status=400, count=2, **calls)
         it.cluster.update(it.id, wanted(1), disable_rollback=False)
         assert (it.cluster.settle(it.id).action, it.cluster.settle(it.id).status) == ('ROLLBACK', 'FAILED')
@@ -86,9 +93,7 @@ def test_a_rollback_that_fails_too(cloud, kind):
 
 
 def test_the_object_stays_if_its_name_changes(cloud):
-    with stack(cloud, engines=1) as it:
-        it.id = it.cluster.create('s', key(0))
-        done(it.cluster, it.id, 'CREATE')
+    with created(cloud, key(0)) as it:
         it.fault(kind='error', status=400, count=1, **KINDS['key pair'][2])
         it.cluster.update(it.id, key(1, 'other'))
         assert it.cluster.settle(it.id).status == 'FAILED' and keys(it) == {'k': KEYS[0]}
@@ -102,9 +107,7 @@ def test_the_object_stays_if_its_name_changes(cloud):
 @pytest.mark.parametrize('is_killed', [True, False], ids=['killed', 'running'])
 def test_a_request_for_the_former_definition_before_the_replacement_is_created(cloud, kind, is_killed):
     wanted, has, _calls = KINDS[kind]
-    with stack(cloud, engines=2) as it:
-        it.id = it.cluster.create('s', wanted(0))
-        done(it.cluster, it.id, 'CREATE')
+    with created(cloud, wanted(0), engines=2) as it:
         it.cluster.update(it.id, wanted(1))
         assert it.cluster.universe.run(lambda: it.cluster.states(it.id)['it'][0][2] is None, limit=100)
         if is_killed:
@@ -117,9 +120,7 @@ def test_a_request_for_the_former_definition_before_the_replacement_is_created(c
 @pytest.mark.parametrize('kind', KINDS)
 def test_a_kill_before_the_removal_is_stored(cloud, kind):
     wanted, has, _calls = KINDS[kind]
-    with stack(cloud, engines=2) as it:
-        it.id = it.cluster.create('s', wanted(0))
-        done(it.cluster, it.id, 'CREATE')
+    with created(cloud, wanted(0), engines=2) as it:
         before = it.cluster.states(it.id)['it']
         it.cluster.update(it.id, wanted(1))
         assert it.cluster.universe.run(lambda: not has(it, 0), limit=100)

@@ -13,6 +13,7 @@ from heatlite.language.definition import StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.registry import Registry
 from heatlite.rpc import messages
+from tests.counted_texts import CountedText
 
 
 def files(first: int, last: int) -> dict[str, str]:
@@ -51,28 +52,16 @@ def test_the_texts_of_patches_do_not_add_up_beyond_the_limit():
         updated({'a': LONG}, {'b': 'b'})
 
 
-class CountedName(str):
-    """A name that counts its comparisons."""
-
-    compared = 0
-
-    def __eq__(self, other):
-        CountedName.compared += 1
-        return str.__eq__(self, other)
-
-    __hash__ = str.__hash__
-
-
 def test_the_names_of_a_patch_are_added_without_a_search():
-    kept, sent = ([CountedName(f'{letter}{number}') for number in range(1000)] for letter in 'ab')
-    taken = []
+    kept, sent = ([CountedText(f'{letter}{number}') for number in range(1000)] for letter in 'ab')
+    taken, CountedText.compared = [], 0
     turns.use(lambda *_owners: taken.append(True))
     try:
         found = sources.environment_over({'encrypted_param_names': kept}, {'encrypted_param_names': [*sent, kept[0]]})
     finally:
         turns.use(None)
     assert found['encrypted_param_names'] == [*kept, *sent]
-    assert CountedName.compared <= 4000                 # 2000 of them are those of the line above
+    assert CountedText.compared <= 4000                 # 2000 of them are those of the line above
     assert len(taken) >= 9
 
 
