@@ -16,7 +16,7 @@ from urllib import request
 
 from oslo_config import cfg
 
-from heatlite.engine.clients import sessions
+from heatlite.engine.clients import own_logins, sessions
 from heatlite.testing.examples import Examples, ExamplesError
 
 Thing: TypeAlias = object
@@ -170,6 +170,7 @@ class Simulated:
 
 def _forget_tokens() -> None:
     sessions.forget()
+    own_logins.forget()
 
 
 @contextmanager
@@ -204,14 +205,14 @@ def simulated() -> Iterator[Simulated]:
                 OS_USER_DOMAIN_ID='default', OS_PROJECT_DOMAIN_ID='default', OS_REGION_NAME='RegionOne')
             for name, value in STACK_USERS.items():
                 cfg.CONF.set_override(name, value)
-            sessions.forget()
+            _forget_tokens()
             yield Simulated(found.group())
         finally:
             for name in STACK_USERS:
                 cfg.CONF.clear_override(name)
             os.environ.clear()
             os.environ.update(before)
-            sessions.forget()
+            _forget_tokens()
             process.terminate()
 
 

@@ -78,7 +78,7 @@ def test_what_was_left_out_long_ago_is_forgotten(clock, caplog):
 # Expressions that have few values, none of them chosen by a user.
 FEW = {'type(error)', 'type(error).__name__', 'type(sink)', 'message.method()', 'collection.many', 'self._kind'}
 OPTIONS = {'heatlite/api/middleware/authorities.py': 'option',
-           'heatlite/engine/clients/os/keystone/heat_keystoneclient.py': 'options'}
+           'heatlite/engine/clients/own_logins.py': 'self._options'}
 
 
 def causes():

@@ -157,7 +157,7 @@ def ask(url):
     cfg.CONF.set_override('max_answer_size', SIZE, group='clients')
     cfg.CONF.set_override('timeout', 5, group='clients')
     sessions.forget()
-    asking = session.Session(session=sessions._transport(), timeout=5)
+    asking = session.Session(session=sessions._connections(), timeout=5)
     yield lambda path: asking.get(f'{url}/{path}')
     for option in ('max_answer_size', 'max_answer_time', 'timeout'):
         cfg.CONF.clear_override(option, group='clients')
@@ -210,12 +210,12 @@ def test_what_is_no_answer(ask, path):
 def test_an_answer_that_the_caller_reads_itself(ask, url):
     """Files of objects are read in pieces, with bounds of their own."""
     cfg.CONF.set_override('max_answer_size', 5, group='clients')
-    answer = session.Session(session=sessions._transport()).get(f'{url}/whole', stream=True)
+    answer = session.Session(session=sessions._connections()).get(f'{url}/whole', stream=True)
     assert b''.join(answer.iter_content(4)) == b'{"a": "b c"}\n'
 
 
 def test_an_answer_that_the_caller_reads_itself_may_take_longer(ask, url):
     cfg.CONF.set_override('max_answer_time', 1, group='clients')
-    answer = session.Session(session=sessions._transport()).get(f'{url}/dripping', stream=True)
+    answer = session.Session(session=sessions._connections()).get(f'{url}/dripping', stream=True)
     assert len(b''.join(itertools.islice(answer.iter_content(1), 150))) == 150       # each comes 0.01 s after the last
     answer.close()

@@ -45,11 +45,7 @@ def session(context: RequestContext) -> Session:
     Connections and version documents are shared by all sessions of the process; tokens are not. No request waits
     longer than [clients] timeout for the next byte; answers are bounded (see `bounded`).
     """
-    if len(_discovered) > LARGEST_DISCOVERY:
-        _discovered.clear()
-    return Session(
-        auth=auth_plugin(context), session=_transport(), app_name='heatlite', timeout=cfg.CONF.clients.timeout,
-        discovery_cache=_discovered, **config.get_ssl_options('keystone'))
+    return SharedSession(auth_plugin(context))
 
 
 class Session(keystone_session.Session):
@@ -77,6 +73,16 @@ class Session(keystone_session.Session):
         return call_metrics.timed(kwargs, lambda: _sent(send, url, method, kwargs))
 
 
+class SharedSession(Session):
+    """A session with the connections and version documents that all of these share in a process."""
+
+    def __init__(self, auth: plugin.BaseAuthPlugin | None) -> None:
+        if len(_discovered) > LARGEST_DISCOVERY:
+            _discovered.clear()
+        super().__init__(auth=auth, session=_connections(), app_name='heatlite', timeout=cfg.CONF.clients.timeout,
+                         discovery_cache=_discovered, **config.get_ssl_options('keystone'))
+
+
 def _sent(send: Callable[..., requests.Response], url: str, method: str,
           kwargs: Mapping[str, object]) -> requests.Response:
     """Return `send(**kwargs)`, within a span of its own if calls are traced."""
@@ -89,8 +95,8 @@ def _sent(send: Callable[..., requests.Response], url: str, method: str,
 
 
 @functools.cache
-def _transport() -> requests.Session:
-    """Return connections to all services of the cloud."""
+def _connections() -> requests.Session:
+    """Return the connections to all services of the cloud, which all sessions of the process share."""
     return transport(KeepAliveAdapter(pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
 
 
@@ -111,7 +117,7 @@ def transport(adapter: bounded.Adapter) -> requests.Session:
 def forget() -> None:
     """Version documents, logins and open connections: the next session starts anew."""
     _discovered.clear()
-    _transport.cache_clear()
+    _connections.cache_clear()
     _cloud_plugin.cache_clear()
 
 

@@ -11,7 +11,7 @@ import pytest
 import requests
 
 from heatlite.common import runtime
-from heatlite.engine.clients import sessions
+from heatlite.engine.clients import own_logins, sessions
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import MADE_BY_SERVICES, Cloud
 
@@ -49,6 +49,7 @@ def cloud(simulator: str) -> Iterator[Cloud]:
     with nothing_left(found):
         yield found
         found.clear_faults()
+    own_logins.forget()                 # tests configure different ones
     registry.use(None)
 
 

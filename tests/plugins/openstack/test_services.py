@@ -240,6 +240,54 @@ def test_a_refused_login_of_the_service_is_not_an_error_of_the_caller(cloud: Clo
     assert 'secret' not in warnings[0] + str(refused.value)
 
 
+def logins_at(cloud: Cloud) -> int:
+    return sum((method, path.rpartition('/')[2]) == ('POST', 'tokens')
+               for _service, method, path, _status in cloud.requests())
+
+
+def test_the_service_logs_in_once_for_all_stacks(cloud: Cloud, trustee, domain_admin):
+    def act() -> list[tuple[str, str]]:
+        """What a new stack with a user asks Keystone for, in a context of its own."""
+        keystone = clients.of(RequestContext.from_dict(cloud.context.to_dict())).client('keystone')
+        keystone.auth_ref()                     # the caller's own login
+        cloud.forget_requests()
+        trusted, project = keystone.create_trust_context(), keystone.create_stack_domain_project('logins')
+        asked = [(method, path.rpartition('/v3/')[2]) for _service, method, path, _status in cloud.requests()]
+        keystone.delete_trust(trusted.trust_id)
+        keystone.delete_stack_domain_project(project)
+        return asked
+
+    assert sum(asked == ('POST', 'auth/tokens') for asked in act()) == 2
+    assert act() == [('POST', 'OS-TRUST/trusts'), ('POST', 'projects')]
+
+
+def test_a_login_of_the_service_that_ends_is_made_again(cloud: Cloud, trustee, domain_admin):
+    """Its token is refused when the administrator's password has changed."""
+    log_throttle.forget()
+    keystone = cloud.client('keystone')
+    projects = keystone.domain_admin_client.projects
+    cloud.fault(kind='error', service='identity', method='GET', path='*/projects', status=401, count=1)
+    assert projects.list(name='none') == []
+    cloud.fault(kind='error', service='identity', method='GET', path='*/projects', status=401, count=1)
+    cloud.fault(kind='error', service='identity', method='POST', path='*/auth/tokens', status=401, count=1)
+    with pytest.raises(exception.ServiceLoginRefused, match='stack_domain_admin'):
+        projects.list(name='none')
+
+
+def test_another_service_user_is_found_after_a_refused_trust(cloud: Cloud, trustee):
+    keystone = cloud.client('keystone')
+    made = [keystone.create_trust_context()]
+    cloud.forget_requests()
+    cloud.fault(kind='error', service='identity', method='POST', path='*/OS-TRUST/trusts', status=404, count=1)
+    with pytest.raises(exception.MissingCredentialError):
+        keystone.create_trust_context()
+    assert not logins_at(cloud)
+    made.append(keystone.create_trust_context())
+    assert logins_at(cloud) == 1
+    for trusted in made:
+        keystone.delete_trust(trusted.trust_id)
+
+
 def test_a_trust_acts_for_the_caller(cloud: Cloud, request, trustee):
     """Keystone at times refuses to delete one, and the same request a moment later is fine."""
     from keystoneauth1.exceptions import NotFound

@@ -17,10 +17,10 @@ from keystoneauth1 import session as keystone_session
 from keystoneauth1.identity import v3
 from oslo_config import cfg
 
-from heatlite.common import config, exception, log_throttle, netutils, password_gen
+from heatlite.common import config, exception, netutils, password_gen
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
-from heatlite.engine.clients import logins, sessions
+from heatlite.engine.clients import logins, own_logins, sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.clients.os.collection import Collection
 from heatlite.engine.clients.os.keystone.client import IdentityClient
@@ -120,14 +120,15 @@ class KeystoneClient:
         again = cfg.CONF.reauthentication_auth_method == 'trusts' and cfg.CONF.allow_trusts_redelegation
         if self.context.trust_id and not again:
             return self.context
-        trustee_id = _own_access(self._service_session(), f'[{sessions.service_group()}]', 'keystone-trustee').user_id
         trustor = self.auth_ref()
         roles = cfg.CONF.trusts_delegated_roles or trustor.role_names
         try:
             trust = self.client.trusts.create(
-                trustor_user_id=trustor.user_id, trustee_user_id=trustee_id, project_id=trustor.project_id,
-                impersonation=True, allow_redelegation=again, roles=[{'name': name} for name in roles or ()])
+                trustor_user_id=trustor.user_id, trustee_user_id=own_logins.of_trustee().access().user_id,
+                project_id=trustor.project_id, impersonation=True, allow_redelegation=again,
+                roles=[{'name': name} for name in roles or ()])
         except exceptions.NotFound as error:
+            own_logins.forget()                 # the service user may be another one now
             LOG.debug('No trust can be made of the roles %s', roles)
             raise exception.MissingCredentialError(required=_('roles %s') % roles) from error
         made = type(self.context).from_dict(self.context.to_dict())
@@ -158,20 +159,14 @@ class KeystoneClient:
             return self._service_user_logs_in()
         return False
 
-    def _service_user_logs_in(self) -> bool:
+    @staticmethod
+    def _service_user_logs_in() -> bool:
+        own_logins.forget()                     # else a token that is kept would answer
         try:
-            logins.access(self._service_session())
-        except logins.LoginRefused:
+            own_logins.of_trustee().access()
+        except exception.ServiceLoginRefused:
             return False
         return True
-
-    @functools.cached_property
-    def _service(self) -> keystone_session.Session:
-        return sessions.Session(auth=sessions.service_plugin(), session=sessions._transport(),
-                                timeout=cfg.CONF.clients.timeout, **config.get_ssl_options('keystone'))
-
-    def _service_session(self) -> keystone_session.Session:
-        return self._service
 
     # --- the domain of stacks -----------------------------------------------------------------------------
 
@@ -197,25 +192,15 @@ class KeystoneClient:
         ServiceLoginRefused."""
         if not self.stack_domain_is_configured:
             raise exception.Error(_('The domain of users inside stacks is not configured.'))
-        domain = {'domain_id': cfg.CONF.stack_user_domain_id} if cfg.CONF.stack_user_domain_id else \
-            {'domain_name': cfg.CONF.stack_user_domain_name}
-        auth = v3.Password(auth_url=self.v3_endpoint, username=cfg.CONF.stack_domain_admin,
-                           password=cfg.CONF.stack_domain_admin_password,
-                           **{f'user_{name}': value for name, value in domain.items()}, **domain)
-        session = self._session_of(auth)
-        _own_access(session, '[DEFAULT] stack_domain_admin, stack_domain_admin_password', 'keystone-domain')
+        session = own_logins.of_domain_admin(self.v3_endpoint)
+        session.access()
         return IdentityClient(self._adapter(session), self.context)
-
-    @staticmethod
-    def _session_of(auth: v3.Password) -> keystone_session.Session:
-        return sessions.Session(auth=auth, session=sessions._transport(), timeout=cfg.CONF.clients.timeout,
-                                **config.get_ssl_options('keystone'))
 
     @functools.cached_property
     def stack_domain_id(self) -> str:
         if cfg.CONF.stack_user_domain_id:
             return str(cfg.CONF.stack_user_domain_id)
-        return str(logins.access(self.domain_admin_client.http.session).domain_id)
+        return str(own_logins.of_domain_admin(self.v3_endpoint).access().domain_id)
 
     def _role_of_stack_users(self, client: IdentityClient) -> str:
         found = client.roles.list(name=cfg.CONF.heat_stack_user_role)
@@ -321,7 +306,7 @@ class KeystoneClient:
     def stack_domain_user_token(self, user_id: str, project_id: str, password: str) -> str:
         """Return a token of such a user."""
         auth = v3.Password(auth_url=self.v3_endpoint, user_id=user_id, password=password, project_id=project_id)
-        return str(auth.get_token(self._session_of(auth)))
+        return str(auth.get_token(sessions.SharedSession(auth)))
 
     def disable_stack_user(self, user_id: str) -> None:
         self.client.users.update(user_id, enabled=False)
@@ -402,17 +387,6 @@ class KeystoneClient:
 KsClientWrapper = KeystoneClient            # the name plug-ins know
 
 __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
-
-
-def _own_access(session: keystone_session.Session, options: str, check: str) -> AccessInfo:
-    """As `logins.access`, of a login of the service itself, configured by `options`. Raises ServiceLoginRefused: the
-    caller has done nothing wrong. `check`: of doctor, which tests the login."""
-    try:
-        return logins.access(session)
-    except logins.LoginRefused as error:
-        log_throttle.log(LOG, logging.WARNING, options, '%s: the service cannot log in at Keystone: %s; '
-                         'heatlite-manage doctor --only %s shows more', options, error, check)
-        raise exception.ServiceLoginRefused(options=options) from None
 
 
 def _deleted(collection: Collection, what: str) -> None:
