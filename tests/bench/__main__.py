@@ -18,12 +18,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import capacity, deployments, language, plans, scale, scenarios, writes
+from tests.bench import capacity, deployments, language, plans, scale, scale_out, scenarios, writes
 from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
 LANGUAGE, ALARMS, PLANS, CAPACITY = 'language', 'alarms', 'plans', 'capacity'
-SCENARIOS = {**scenarios.SCENARIOS, 'scale': scale.scale}
+SCENARIOS = {**scenarios.SCENARIOS, 'scale_out': scale_out.scale_out, 'scale': scale.scale}
 
 
 def whole_life(deployment, count: int) -> dict:

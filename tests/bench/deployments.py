@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 
 from tests.system import production
 from tests.system.cluster import Cluster
+from tests.system.identities import Identity, Keystone
 from tests.system.processes import OPENER, Program, ask, log_in
 
 UNLIMITED = {'max_resources_per_stack': -1, 'max_stacks_per_tenant': -1, 'max_json_body_size': 100000000,
@@ -88,14 +90,16 @@ class Clustered:
 class Member:
     """The production profile, to an ordinary member of a project: all APIs, Keystone, secrets sealed."""
 
-    def __init__(self, folder: Path, engines: int = 1, **options: object) -> None:
+    def __init__(self, folder: Path, engines: int = 1, identity: Callable[..., Identity] = Keystone,
+                 **options: object) -> None:
         if not production.is_possible():
             raise SystemExit(production.REASON)
         began = time.monotonic()
-        self.production = production.Production(folder, engines, **{**UNLIMITED, **options})
+        self.production = production.Production(folder, engines, identity=identity, **{**UNLIMITED, **options})
         self.seconds_to_first_answer = time.monotonic() - began
         self.root = self.production.url
-        self.url, self.other_url = (self._log_in(name) for name in ('alpha', 'beta'))
+        self.url, self.other_url = (self._log_in(name) for name in (
+            ('alpha', 'beta') if 'alpha' in self.production.people else ('demo', 'admin')))
         self.engines = self.production.engines
 
     def _log_in(self, name: str) -> str:

@@ -209,8 +209,10 @@ def planned(backend: str, smaller: int) -> Figures:
 
 # --- many stacks ---------------------------------------------------------------------------------------------
 
-def _many(found: Any, count: int, clients: int = 4) -> Figures:
-    """Small stacks, asked for by several clients at once, each of which keeps its connection, as SDKs do."""
+def many(found: Any, count: int, clients: int = 4, wanted: Mapping[str, Any] | None = None) -> Figures:
+    """Small stacks, asked for by several clients at once, each of which keeps its connection, as SDKs do. `wanted`:
+    their template, by default that of five no-op resources."""
+    chosen = flat(5) if wanted is None else wanted
     numbers, problems = iter(range(count)), []
     lock = threading.Lock()
     place = urlsplit(f'{found.url}/stacks')
@@ -223,7 +225,7 @@ def _many(found: Any, count: int, clients: int = 4) -> Figures:
             if number is None:
                 connection.close()
                 return
-            connection.request('POST', place.path, json.dumps({'stack_name': f'm{number}', 'template': flat(5)}),
+            connection.request('POST', place.path, json.dumps({'stack_name': f'm{number}', 'template': chosen}),
                                {'Content-Type': 'application/json', **login(found.url)})
             answer = connection.getresponse()
             text = answer.read()
@@ -247,10 +249,10 @@ def _many(found: Any, count: int, clients: int = 4) -> Figures:
 def small(backend: str, smaller: int) -> Figures:
     """Small stacks, asked for by four clients, then by thirty-two."""
     with deployment(backend) as found:
-        few = _many(found, 1000 // smaller)
+        few = many(found, 1000 // smaller)
     with deployment(backend) as found:
-        many = _many(found, 1000 // smaller, clients=32)
-    return {**few, **{f'{name}_of_32_clients': many[name] for name in ('stacks_per_second', 'stack_cpu_ms')}}
+        more = many(found, 1000 // smaller, clients=32)
+    return {**few, **{f'{name}_of_32_clients': more[name] for name in ('stacks_per_second', 'stack_cpu_ms')}}
 
 
 def neighbour(backend: str, smaller: int) -> Figures:
@@ -301,15 +303,6 @@ def _flood(url: str, caller: int, stop: threading.Event) -> None:
         if stop.is_set():
             return
         ask('POST', f'{url}/stacks', {'stack_name': f'many-{caller}-{number}', 'template': flat(20)})
-
-
-def scale_out(backend: str, smaller: int) -> Figures:
-    """The same with one, two and three engines."""
-    figures: Figures = {}
-    for engines in ((1,) if backend == 'sqlite' else (1, 2, 3)):
-        with deployment(backend, engines) as found:
-            figures[f'stacks_per_second_{engines}'] = _many(found, 1000 // smaller, clients=8)['stacks_per_second']
-    return figures
 
 
 # --- a long time ---------------------------------------------------------------------------------------------
@@ -371,8 +364,7 @@ def kill_busiest(found: Any) -> tuple[float, float]:
 
 
 SCENARIOS: dict[str, Scenario] = {
-    each.__name__: each for each in (group, grid, chain, update_one, tree, small, neighbour, scale_out, soak, takeover,
-                                     planned)}
+    each.__name__: each for each in (group, grid, chain, update_one, tree, small, neighbour, soak, takeover, planned)}
 
 
 def measure(backend: str, chosen: Mapping[str, Scenario], smaller: int) -> dict[str, Any]:

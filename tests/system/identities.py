@@ -132,15 +132,17 @@ class Simulated:
     region = 'RegionOne'
 
     def __init__(self, _name: str, folder: Path, url: str, cfn_url: str, cloudwatch_url: str,
-                 port: int = 0, boot: float = 0.2, regions: Sequence[str] = ()) -> None:
-        """`boot`: seconds that a server takes to boot. `regions`: more of them, each for an `InRegion`."""
-        self._log, self._port, self._boot, self._regions = folder / 'cloud.log', port, boot, regions
+                 port: int = 0, boot: float = 0.2, regions: Sequence[str] = (), latency: float = 0.0) -> None:
+        """`boot`: seconds that a server takes to boot; `latency`: that each call takes. `regions`: more of them, each
+        for an `InRegion`."""
+        self._log, self._port, self._regions = folder / 'cloud.log', port, regions
+        self._seconds = ('--boot', boot, '--latency', latency)
         self._catalogued = (f'orchestration={url}/v1/%(project_id)s', f'cloudformation={cfn_url}/v1',
                             f'cloudwatch={cloudwatch_url}/v1')
         self.people: dict[str, Person] = {}
 
     def __enter__(self) -> Simulated:
-        self._program = Program(self._log, '--port', self._port, '--boot', self._boot,
+        self._program = Program(self._log, '--port', self._port, *self._seconds,
                                 *(part for each in self._catalogued for part in ('--service', each)),
                                 *(part for each in self._regions for part in ('--region', each)),
                                 module='cloudsim')
