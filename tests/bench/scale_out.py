@@ -17,8 +17,8 @@ from tests.system.identities import Simulated
 
 ENGINES = (1, 2, 4)
 CALL_SECONDS = 0.1                      # what each call of the cloud takes
-SLOTS = 8                               # stacks that an engine drives at a time
-STACKS = 200                            # for each engine
+SLOTS = 4                               # stacks that an engine drives at a time
+STACKS = 100                            # for each engine
 CLIENTS = 32
 
 
