@@ -259,14 +259,15 @@ class _Target(Mapping[str, Desired]):
         self._adopted = adopted
         self._environment = definition.environment
         self._desired: dict[str, Desired] = {}
+        self._values: dict[Desired, Desired] = {}       # most resources of a large stack are as others
 
     def __getitem__(self, name: str) -> Desired:
         found = self._desired.get(name)
         if found is None:
             resource = self._resources[name]
-            found = self._desired[name] = Desired(
-                resource.type, resource.requires, external=resource.is_external,
-                imported=name in self._adopted or self._environment.import_of(name) is not None)
+            found = Desired(resource.type, resource.requires, external=resource.is_external,
+                            imported=name in self._adopted or self._environment.import_of(name) is not None)
+            found = self._desired[name] = self._values.setdefault(found, found)
         return found
 
     def __contains__(self, name: object) -> bool:
