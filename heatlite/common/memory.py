@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from heatlite.common import log_throttle
-from heatlite.common.runtime import Runtime
+from heatlite.common.runtime import Flag, Runtime
 
 LOG = logging.getLogger(__name__)
 
@@ -37,11 +37,18 @@ class LargeWork:
 
     def __init__(self) -> None:
         self.has_ended = False
+        self._noted: Flag | None = None
+
+    def wakes(self, noted: Flag) -> None:
+        """From now on, set `noted` when such work has ended."""
+        self._noted = noted
 
     def ended(self, size: int) -> None:
         """`size`: in resources."""
         if size > LARGE:
             self.has_ended = True
+            if self._noted is not None:
+                self._noted.set()
 
 
 large_work = LargeWork()                # of this process
@@ -68,10 +75,14 @@ class Reclaimer:
         self._patience = 1
 
     def run(self) -> None:
-        """Do so for ever; for a thread of its own."""
+        """Do so for ever; for a thread of its own. What a large work has left is given back as soon as the thread that
+        has ended it waits: the next request would come on top of it."""
         self._least = self._used = self._resident()
+        noted = self._runtime.flag()
+        self._work.wakes(noted)
         while True:
-            self._runtime.sleep(POLL_SECONDS)
+            noted.wait(POLL_SECONDS)
+            noted.clear()
             try:
                 self._look()
             except Exception as error:          # such as: no file descriptor is left. Without this thread memory grows.

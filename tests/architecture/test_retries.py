@@ -14,7 +14,7 @@ ROOT = Path(heatlite.__file__).parent
 LOOPS = {'engine/durability/journal.py', 'engine/durability/lease_manager.py', 'db/sync.py'}
 # Loops of threads that go on for ever, whether their work fails or not.
 ENDLESS = {'engine/durability/lease_manager.py': {'_heartbeat', '_sweep'},
-           'common/http_server.py': {'_accept'}, 'common/memory.py': {'run'}}
+           'common/http_server.py': {'_accept'}}
 # Commands of clients import nothing of the service.
 CLIENTS = {'osc/plans.py': {'get'}}
 

@@ -64,7 +64,7 @@ def test_what_a_large_stack_has_left_is_given_back_when_its_action_ends(resource
     process.wait(10)
     process.size, process.idle = BASE + GROWTH, GROWTH
     process.work.ended(resources)
-    process.wait(POLL_SECONDS)
+    process.wait(POLL_SECONDS / 100)
     assert (process.size == BASE) == at_once
     process.wait(10)
     assert len(process.released_at) == at_once
