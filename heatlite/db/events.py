@@ -42,6 +42,8 @@ _listed = codec.cached_reader(ShownEvent)
 _LENGTH = sa.func.length(event.c.properties).label('length')
 _WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
            False: event.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))}
+PURGED_AT_ONCE = 10_000                 # rows that a transaction removes: others wait for the lease meanwhile
+
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
          'reason', 'properties', 'created_at')
 
@@ -266,19 +268,35 @@ def count(tx: sa.Connection, stack_id: str) -> int:
 
 
 def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
-    """Remove the oldest events beyond `keep` and return how many. `keep` 0: no limit, removes nothing.
+    """Remove the oldest events beyond `keep`, PURGED_AT_ONCE at most, and return how many. `keep` 0: no limit, removes
+    nothing."""
+    edge = prepare_purge(tx, stack_id, keep)
+    return 0 if edge is None else purge(tx, stack_id, edge)
+
+
+def prepare_purge(tx: sa.Connection, stack_id: str, keep: int) -> int | None:
+    """Return the id of the newest event beyond `keep`, for `purge`; None if there is none, or `keep` is 0.
 
     Properties still in force move to a later event first. Index: (stack_id, id).
     """
     if not keep:
-        return 0
+        return None
     edge = tx.execute(sa.select(event.c.id).where(event.c.stack_id == stack_id)
                       .order_by(event.c.id.desc()).offset(keep).limit(1)).scalar()
-    if edge is None:
-        return 0
-    going = sa.and_(event.c.stack_id == stack_id, event.c.id <= edge)
-    _carry_properties(tx, stack_id, edge, going)
-    return int(tx.execute(event.delete().where(going)).rowcount)
+    if edge is not None:
+        _carry_properties(tx, stack_id, edge, _until(stack_id, edge))
+    return edge
+
+
+def purge(tx: sa.Connection, stack_id: str, edge: int) -> int:
+    """Remove the oldest events up to `edge`, PURGED_AT_ONCE at most, and return how many. Index: (stack_id, id)."""
+    last = tx.execute(sa.select(event.c.id).where(_until(stack_id, edge))
+                      .order_by(event.c.id).offset(PURGED_AT_ONCE - 1).limit(1)).scalar()
+    return int(tx.execute(event.delete().where(_until(stack_id, edge if last is None else last))).rowcount)
+
+
+def _until(stack_id: str, edge: int) -> sa.ColumnElement[bool]:
+    return sa.and_(event.c.stack_id == stack_id, event.c.id <= edge)
 
 
 def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.ColumnElement[bool]) -> None:

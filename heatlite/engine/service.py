@@ -118,7 +118,7 @@ class EngineService:
         definitions = AcceptedDefinitions()
         timeouts = Timeouts(core.runtime, self._timers, settings.action_timeout)
         clean_up = CleanUp(core.database, self._authority, self._former_owners, self._recorder, self._for_stacks,
-                           settings.events)
+                           self._history)
         self._ends = ActionEnds(core.runtime, self._journal, self._notify, self._plugins, self.runners,
                                 self._for_stacks)
         lifecycle = StackLifecycle(core, driving, definitions, timeouts, clean_up, self._recorder, self._plugins,

@@ -184,6 +184,17 @@ def test_old_ones_go_and_their_properties_stay(told):
         assert events.purge_over(tx, 'a', 1) == 1
 
 
+def test_many_old_ones_go_in_parts(told, monkeypatch):
+    monkeypatch.setattr(events, 'PURGED_AT_ONCE', 2)
+    with told.writer() as tx:
+        edge = events.prepare_purge(tx, 'a', 1)
+        assert [events.purge(tx, 'a', edge) for _part in range(4)] == [2, 2, 1, 0]
+        assert uuids(events.page(tx, ['a'], Wanted())) == ['v5']
+        assert events.show(tx, 'a', 'v5').properties == {'n': 3}
+        assert events.count(tx, 'b') == 3
+        assert events.prepare_purge(tx, 'a', 1) is None
+
+
 def test_properties_of_a_later_event_are_not_overwritten_by_a_purge(db):
     with db.writer() as tx:
         events.insert_many(tx, 'a', [event('v0', properties={'n': 0}), event('v1', properties={'n': 1}), event('v2'),

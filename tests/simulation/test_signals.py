@@ -8,7 +8,7 @@ import re
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import resource_lists
+from heatlite.db import events, resource_lists
 from heatlite.engine.durability import event_history
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, kill_engines_in, lose_database_in
@@ -115,6 +115,15 @@ def test_signals_to_a_finished_stack_do_not_make_its_history_grow(monkeypatch):
             assert cluster.universe.run(lambda: not pending(cluster), limit=20)
         assert 20 <= len(cluster.events(stack_id)) < 100
         assert reasons(cluster, stack_id)[-1][2] == 'Signal: status:SUCCESS reason:again'
+
+
+def test_the_end_of_an_action_removes_more_old_events_than_one_transaction_may(monkeypatch):
+    monkeypatch.setattr(events, 'PURGED_AT_ONCE', 7)
+    with Cluster(max_events_per_stack=5) as cluster:
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            f'r{number}': {'type': 'OS::Heat::None'} for number in range(30)}})
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert cluster.universe.run(lambda: len(cluster.events(stack_id)) == 5, limit=20)
 
 
 def test_signals_that_are_refused_do_not_make_the_history_grow(monkeypatch):

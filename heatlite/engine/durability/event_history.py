@@ -1,14 +1,15 @@
-"""Limits the history of stacks where events are added outside of actions: by signals, marks and looks for drift.
+"""Limits the history of stacks: when an action ends, and where events are added outside of actions, by signals, marks
+and looks for drift.
 
-The end of an action removes old events itself (`reconcile.clean_up`). A finished stack may get signals for years, so
-here every EACH-th event on average removes those beyond the limit: the others cost no statement, and a history has
-about EACH events more than the limit. Chance decides, not a count: a count that all stacks share could be led past one
-of them, and one for each stack would be lost when another engine drives it.
+A finished stack may get signals for years, so every EACH-th event on average removes those beyond the limit: the others
+cost no statement, and a history has about EACH events more than the limit. Chance decides, not a count: one that all
+stacks share could be led past one of them, and one for each stack would be lost when another engine drives it.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from sqlalchemy import Connection
 
@@ -20,6 +21,7 @@ from heatlite.db.connection import Database
 LOG = logging.getLogger(__name__)
 
 EACH = 50
+EVENTS_OF_RESOURCE = 5                  # about as many events are stored for each resource by one action
 
 
 class EventHistory:
@@ -29,6 +31,27 @@ class EventHistory:
         self._database = database
         self._most = most
 
+    def may_be_over(self, resources: int) -> bool:
+        """Whether a stack with so many resources may have more events than allowed after an action."""
+        return 0 < self._most < EVENTS_OF_RESOURCE * (resources + 1)
+
+    def limit_after_action(self, tx: Connection, stack_id: str) -> int | None:
+        """Remove old events, as many as a short transaction can. `tx` has locked the lease. Return what `remove_rest`
+        needs if more are left, else None."""
+        edge = events.prepare_purge(tx, stack_id, self._most)
+        if edge is None or events.purge(tx, stack_id, edge) < events.PURGED_AT_ONCE:
+            return None
+        return edge
+
+    def remove_rest(self, stack_id: str, edge: int) -> None:
+        """Remove the events up to `edge` in a thread of its own, part by part: a request for the stack waits for one of
+        them only. What an engine that ends has left is removed with the events of a later action."""
+        def remove() -> None:
+            while self._in_transaction(stack_id, lambda tx: events.purge(tx, stack_id, edge)) == events.PURGED_AT_ONCE:
+                LOG.debug('More old events of stack %s are removed', stack_id)
+
+        self._runtime.spawn(remove)
+
     def limit(self, tx: Connection, stack_id: str, added: int = 1) -> None:
         """Call it after some events were inserted in `tx`. Where `tx` has not locked the stack's lease, another removal
         at the same time is a conflict, after which one of the two is tried again."""
@@ -37,17 +60,20 @@ class EventHistory:
 
     def limit_after(self, stack_id: str) -> None:
         """Call it after an event was committed."""
-        if not self._is_due():
-            return
+        if self._is_due():
+            self._in_transaction(stack_id, lambda tx: events.purge_over(tx, stack_id, self._most))
 
-        def purge(tx: Connection) -> None:
+    def _in_transaction(self, stack_id: str, remove: Callable[[Connection], int]) -> int:
+        """Return `remove(tx)`; 0 if the database is away."""
+        def locked(tx: Connection) -> int:
             leases.lock(tx, stack_id)               # as all who remove events of a stack
-            events.purge_over(tx, stack_id, self._most)
+            return remove(tx)
 
         try:
-            self._database.retry(purge)
+            return self._database.retry(locked)
         except exception.DatabaseUnavailable as error:
             LOG.info('Old events of stack %s were not removed: %s', stack_id, error)
+            return 0
 
     def _is_due(self, added: int = 1) -> bool:
         return self._most > 0 and self._runtime.random() * EACH < added

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.db import credentials, events, leases, snapshots, stacks, templates
+from heatlite.db import credentials, leases, snapshots, stacks, templates
 from heatlite.db.connection import Database
+from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.former_owners import FormerOwners
@@ -20,21 +21,18 @@ from heatlite.planning import text
 
 LOG = logging.getLogger(__name__)
 
-EVENTS_OF_RESOURCE = 5                  # about as many events are stored for each resource by one action
-
 
 class CleanUp:
     """Cleans up after the stacks of an engine, in the thread of the runner whose action ends."""
 
     def __init__(self, database: Database, authority: Authority, former_owners: FormerOwners,
-                 recorder: RevisionRecorder, use_cases: Provider, most_events: int) -> None:
-        """`most_events`: in the history of one stack; 0: no limit."""
+                 recorder: RevisionRecorder, use_cases: Provider, history: EventHistory) -> None:
         self._database = database
         self._authority = authority
         self._former_owners = former_owners
         self._recorder = recorder
         self._use_cases = use_cases
-        self._most_events = most_events
+        self._history = history
 
     def before_removal(self, leased: LeasedStack, check: Callable[[], None]) -> str | None:
         """Delete snapshots, trust and project of a stack before its row is marked as deleted. Returns why it may not be
@@ -66,17 +64,20 @@ class CleanUp:
         if not self._leaves_something(leased):
             return
 
-        def tidy(tx: Connection) -> list[credentials.Credentials]:
+        def tidy(tx: Connection) -> tuple[list[credentials.Credentials], int | None]:
             leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
             self._recorder.remove_old(tx, leased.row)
             templates.prune(tx, leased.id)
             if self._may_have_token(leased):
                 credentials.forget_token(tx, str(leased.row.credentials_id), leased.id)
-            events.purge_over(tx, leased.id, self._most_events)
-            return self._former_owners.find(tx, leased.row)
+            edge = self._history.limit_after_action(tx, leased.id)
+            return self._former_owners.find(tx, leased.row), edge
 
         try:
-            self._former_owners.delete_trusts(self._database.retry(tidy))
+            former, edge = self._database.retry(tidy)
+            if edge is not None:
+                self._history.remove_rest(leased.id, edge)
+            self._former_owners.delete_trusts(former)
         except exception.DatabaseUnavailable as error:
             LOG.info('What stack %s no longer needs was not deleted: %s', leased.id, error)
 
@@ -89,4 +90,4 @@ class CleanUp:
     def _leaves_something(self, leased: LeasedStack) -> bool:
         """Whether there may be a former template, a token, or more events than allowed."""
         return (leased.row.generation > 1 or self._may_have_token(leased)
-                or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1))
+                or self._history.may_be_over(len(leased.rows)))

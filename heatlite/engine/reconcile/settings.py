@@ -15,11 +15,10 @@ class ReconcileSettings:
     retry_limit: int
     interval: float                     # seconds between two polls, unless the type sets its own
     patience: float                     # seconds that an aborted call has to return
-    events: int                         # the most events in the history of one stack; 0: no limit
     observe: bool                       # every update compares with the state that the services report
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts) -> ReconcileSettings:
         return cls(action_timeout=conf.stack_action_timeout, retry_limit=conf.action_retry_limit,
                    interval=conf.engine.poll_interval, patience=conf.error_wait_time,
-                   events=conf.max_events_per_stack, observe=conf.observe_on_update)
+                   observe=conf.observe_on_update)
