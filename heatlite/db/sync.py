@@ -40,6 +40,12 @@ def version(database: Database) -> str | None:
         return tx.execute(sa.select(VERSION_TABLE.c.version_num)).scalar()
 
 
+def has_needed(found: str | None) -> bool:
+    """Whether a schema of that version has all that this release uses: newer ones have, those of the next two releases
+    (docs/operators/upgrade.rst)."""
+    return found is not None and bool(_OUR_VERSION.fullmatch(found)) and found >= HEAD
+
+
 def check_owner(found: str | None) -> None:
     """Raise Error if a version is none of heatlite's, which have four digits: the tables belong to something else."""
     if found is not None and not _OUR_VERSION.fullmatch(found):
@@ -113,13 +119,10 @@ def _migrate(database: Database, config: Config, revision: str) -> None:
 
 
 def check(database: Database) -> None:
-    """Raise Error with advice unless this release supports the schema and the server.
-
-    It supports newer schemas, too: those of the next two releases have all that it uses (docs/operators/upgrade.rst).
-    """
+    """Raise Error with advice unless this release supports the schema (`has_needed`) and the server."""
     found = version(database)
     check_owner(found)
-    if found is None or found < HEAD:
+    if not has_needed(found):
         raise exception.Error(
             _('The database has version %(found)s, this release needs %(head)s: run heatlite-manage db_sync.')
             % {'found': found or _('none'), 'head': HEAD})

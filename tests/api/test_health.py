@@ -8,7 +8,7 @@ import pytest
 
 from heatlite.api.cfn import deploy as cfn
 from heatlite.common import exception, health
-from heatlite.db import engines, tables
+from heatlite.db import engines, sync
 from heatlite.db.connection import Database
 from tests.api import in_process
 
@@ -40,7 +40,7 @@ def app(api, database, engine, conf=None):
 @pytest.fixture
 def filled(tmp_path):
     made = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    tables.metadata.create_all(made.engine)
+    sync.up(made)
     yield made
     made.close()
 
@@ -94,6 +94,16 @@ def test_nothing_is_ready_without_its_tables(tmp_path, api):
     answer = in_process.ask(app(api, database, Broker(True)), 'GET', '/readiness', project=None)
     assert (answer.status_code, answer.json['checks']) == (
         503, {'database': 'failed', 'engines': 'failed', 'broker': 'ok'})
+
+
+@pytest.mark.parametrize('api', ['rest', 'cfn'])
+@pytest.mark.parametrize('found, is_ready', [('0019', False), (sync.HEAD, True), ('9999', True), ('no version', False)])
+def test_an_api_is_ready_with_the_tables_of_its_release_or_of_a_newer_one(filled, api, found, is_ready):
+    register(filled, 60.0)
+    with filled.writer() as tx:
+        tx.execute(sync.VERSION_TABLE.update().values(version_num=found))
+    answer = in_process.ask(app(api, filled, Broker(True)), 'GET', '/readiness', project=None)
+    assert (answer.status_code == 200, answer.json['checks']['database'] == 'ok') == (is_ready, is_ready)
 
 
 @pytest.mark.parametrize('api, path', [
