@@ -301,7 +301,7 @@ class Properties(Mapping[str, Any]):
                 return None
             return _reader(self.context).value(schema, value, path, whole=key not in self.deferred)
         if schema.default is not None:
-            return _reader(self.context).value(schema, schema.empty(), path)
+            return _reader(self.context).default(schema, path)
         if self._takes_description(key):
             return self.rsrc_description
         if schema.required:

@@ -15,7 +15,7 @@ from heatlite.common.i18n import _
 from heatlite.language import constraints as constraint_kinds
 from heatlite.language import diagnostics, support
 from heatlite.language.constraints import Constraint, CustomConstraint, CustomLookup, shown
-from heatlite.language.expression import ABSENT
+from heatlite.language.expression import ABSENT, copied
 from heatlite.language.unknown import UNKNOWN, is_known
 
 KINDS = {'String': 'string', 'Integer': 'integer', 'Number': 'number', 'Boolean': 'boolean', 'List': 'list',
@@ -64,7 +64,7 @@ class Schema(Mapping[str, object]):
         self.immutable = bool(immutable)
         self.support_status = support.status_of(support_status)
         self.allow_conversion = allow_conversion
-        self.absent: tuple[object] | None = None       # the coerced default, once validated
+        self.absent: tuple[object] | None = None       # the coerced default, once found valid: `Reader.default`
         self._check()
 
     def _check(self) -> None:
@@ -133,7 +133,10 @@ class Schema(Mapping[str, object]):
 
     @property
     def needs_service(self) -> bool:
-        return any(isinstance(constraint, CustomConstraint) for constraint in self.constraints)
+        """Whether a service is asked about a value of this schema, or about what is inside."""
+        inside = (self.schema,) if isinstance(self.schema, Schema) else self.of_children.values()
+        return (any(isinstance(constraint, CustomConstraint) for constraint in self.constraints)
+                or any(schema.needs_service for schema in inside))
 
     # --- the plug-in contract -----------------------------------------------------------------------------
 
@@ -284,6 +287,7 @@ class FailedValue:
 
 FAILED = FailedValue
 
+SCALARS = frozenset({str, int, float, bool, type(None)})
 NOT_ASSIGNED = _('Property %s not assigned')
 Path = tuple[object, ...]
 Report = Callable[[exception.StackValidationFailed], None]
@@ -307,6 +311,7 @@ class Reader:
         self.lookup = lookup
         self.context = context
         self.constraints = constraints
+        self._errors = 0                        # that were reported
 
     def read(self, schemas: Mapping[str, Schema], given: Mapping[str, object], path: Path,
              deferred: frozenset[str] = frozenset()) -> dict[str, object]:
@@ -337,18 +342,22 @@ class Reader:
                     continue
                 values[name] = self.value(schema, value, (*path, name), whole=name not in deferred)
             elif schema.default is not None:
-                values[name] = self._default(schema, (*path, name)) if schema.absent is None else schema.absent[0]
+                values[name] = self.default(schema, (*path, name))
             else:
                 if schema.required:
                     self._wrong(path, NOT_ASSIGNED % name)
                 values[name] = None
         return values
 
-    def _default(self, schema: Schema, path: Path) -> object:
-        """Return the coerced default; cached if it is plain and needs no service for validation."""
+    def default(self, schema: Schema, path: Path) -> object:
+        """Return the coerced default, a copy that may be changed. It is read and checked once only, unless a service is
+        asked about it, or a plug-in gives what is no plain data."""
+        if schema.absent is not None:
+            return copied(schema.absent[0])
+        errors = self._errors
         value = self.value(schema, schema.empty(), path)
-        if isinstance(value, str | int | float) and not schema.needs_service:
-            schema.absent = (value,)
+        if self.constraints and self._errors == errors and _is_plain(value) and not schema.needs_service:
+            schema.absent = (copied(value),)
         return value
 
     def value(self, schema: Schema, value: object, path: Path, *, whole: bool = True) -> object:
@@ -382,4 +391,14 @@ class Reader:
         return coerced
 
     def _wrong(self, path: Path, text: str) -> None:
+        self._errors += 1
         self.report(exception.StackValidationFailed(error='Property error', path=path, message=text))
+
+
+def _is_plain(value: object) -> bool:
+    """Whether `copied` copies all of a value that may be changed."""
+    if type(value) is list:
+        return all(map(_is_plain, value))
+    if type(value) is dict:
+        return all(map(_is_plain, value.values()))
+    return type(value) in SCALARS

@@ -221,3 +221,65 @@ def test_messages_do_not_repeat_long_values(kind):
     errors = []
     Reader(errors.append).read({'p': Schema(kind)}, {'p': ['x' * 100_000]}, ())
     assert 1 < len(str(errors[0])) < 2000
+
+
+class NotedRange(Range):
+    """Notes the values that it checks."""
+
+    def __init__(self) -> None:
+        self.checked = []
+        super().__init__(1, 9)
+
+    def is_valid(self, value, schema):
+        self.checked.append(value)
+        return super().is_valid(value, schema)
+
+
+class SmallEnough(BaseCustomConstraint):
+    def validate(self, value, context):
+        return value < 9
+
+
+def of_list(default, *constraints):
+    return Schema(Schema.LIST, default=default, schema=Schema(Schema.MAP, schema={
+        'least': Schema(Schema.INTEGER, default=1), 'most': Schema(Schema.INTEGER, constraints=constraints)}))
+
+
+def test_a_container_default_is_read_once_and_may_be_changed():
+    noted = NotedRange()
+    schema = of_list([{'most': '5'}], noted)
+    for _ in range(3):
+        found = Reader().read({'p': schema}, {}, ())['p']
+        assert found == [{'least': 1, 'most': 5}]
+        found[0]['most'] = 100
+        found.append(found[0])
+    assert noted.checked == [5]
+    assert schema.default == [{'most': '5'}]
+
+
+def test_a_wrong_container_default_is_reported_each_time():
+    schema = of_list([{'most': 10}], Range(1, 9))
+    for _ in range(2):
+        errors = []
+        Reader(errors.append).read({'p': schema}, {}, ())
+        assert [error.path for error in errors] == [['p', 0, 'most']]
+
+
+def test_what_was_not_checked_is_checked_later():
+    schema = of_list([{'most': 10}], Range(1, 9))
+    Reader(constraints=False).read({'p': schema}, {}, ())
+    with pytest.raises(exception.StackValidationFailed):
+        Reader().read({'p': schema}, {}, ())
+
+
+def test_a_default_is_asked_about_each_time():
+    asked = []
+    schema = of_list([{'most': 5}], CustomConstraint('small'))
+
+    def lookup(name):
+        asked.append(name)
+        return SmallEnough()
+
+    for _ in range(2):
+        assert Reader(lookup=lookup).read({'p': schema}, {}, ()) == {'p': [{'least': 1, 'most': 5}]}
+    assert asked == ['small', 'small']
