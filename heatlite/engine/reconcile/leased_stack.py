@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -150,9 +150,10 @@ class LeasedStack:
 
     def asked(self, ask: Callable[[], T]) -> T:
         """Return `ask()`. If it needs rows that are not in memory, all are read first."""
-        with suppress(NotRead):
+        try:
             return ask()
-        self.complete_rows()
+        except NotRead:
+            self.complete_rows()
         return ask()
 
     def current(self, name: str) -> ResourceState | None:
@@ -221,6 +222,8 @@ class LeasedStack:
 
 class StackRows(Mapping[int, ResourceState]):
     """The rows of a stack by number, read-only. One that is in memory is found without reading the others."""
+
+    __slots__ = ('_leased',)
 
     def __init__(self, leased: LeasedStack) -> None:
         self._leased = leased
