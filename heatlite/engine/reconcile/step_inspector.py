@@ -63,12 +63,15 @@ class StepInspector:
 
         Calls no type and never blocks, so it needs no thread of the pool.
         """
+        shared = self._leased.definition.as_applied
+        if step.name in shared.others:              # most have changed: the inspection finds those that have not
+            return False
         wanted, row = self._leased.definition.resources[step.name], self._present(row)
         try:
             if (wanted.needs or wanted.is_external or self._preparations.is_under_way(row.id)
                     or not self._is_settled(row, wanted.type) or self.objects.kind_of(row).sends_files):
                 return False
-            if step.name in self._leased.definition.as_applied.same:
+            if step.name in shared.same:
                 return bool(marks.applied(row.fingerprint))
             return marks.applied(row.fingerprint) == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it
