@@ -30,6 +30,7 @@ _OLD_KEYS = {'Type': 'resource_type', 'Properties': '_properties', 'Metadata': '
 _HOT_KEYS = {'type': 'resource_type', 'properties': '_properties', 'metadata': '_metadata', 'depends_on': '_depends',
              'deletion_policy': '_deletion_policy', 'update_policy': '_update_policy', 'description': 'description',
              'external_id': '_external_id', 'condition': '_condition'}
+_EVALUATED = {key: name for key, name in _HOT_KEYS.items() if key not in ('type', 'description', 'condition')}
 _STORED = tuple(key for key in _HOT_KEYS if key not in ('properties', 'description', 'condition'))
 
 
@@ -234,9 +235,16 @@ class ResourceDefinition(Mapping[str, Any]):
         return sum(1 for _key in self)
 
 
+def _evaluated(definition: ResourceDefinition, attribute: str) -> object:
+    """Return one part with functions resolved."""
+    part = getattr(definition, attribute)
+    return definition.evaluate(part) if part is not None else None
+
+
 def _plain(definition: ResourceDefinition) -> dict[str, object]:
-    frozen = definition.freeze()
-    found = {key: getattr(frozen, name) for key, name in _HOT_KEYS.items() if key != 'condition'}
+    """Return its parts with functions resolved, without those that are empty."""
+    found = {'type': definition.resource_type, 'description': definition.description,
+             **{key: _evaluated(definition, name) for key, name in _EVALUATED.items()}}
     return {key: value for key, value in found.items() if value}
 
 
@@ -250,11 +258,10 @@ class ResourceDefinitionDiff(Mapping[str, object]):
     __slots__ = ('_after', '_metadata', '_properties', '_update_policy')
 
     def __init__(self, old: ResourceDefinition, new: ResourceDefinition) -> None:
-        before, after = old.freeze(), new.freeze()
-        self._after = after
-        self._properties = (before._properties or {}) != (after._properties or {})
-        self._metadata = (before._metadata or {}) != (after._metadata or {})
-        self._update_policy = (before._update_policy or {}) != (after._update_policy or {})
+        after = self._after = new.freeze()
+        self._properties = (_evaluated(old, '_properties') or {}) != (after._properties or {})
+        self._metadata = (_evaluated(old, '_metadata') or {}) != (after._metadata or {})
+        self._update_policy = (_evaluated(old, '_update_policy') or {}) != (after._update_policy or {})
 
     def properties_changed(self) -> bool:
         return self._properties
