@@ -58,7 +58,8 @@ def encoded(change: Change) -> EncodedChange:
     `write`, which raises the error."""
     row, size = change.row, 0
     texts: dict[int, str] = {}
-    values = [*change.columns.values(), *[each.properties for each in change.events]]
+    values = [value for value in (*change.columns.values(), *[each.properties for each in change.events])
+              if value is not None]                 # most events have no properties
     if row is not None and row.handle is not NO_HANDLE:
         values.append(row.handle)
     for value in values:

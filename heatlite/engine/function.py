@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from heatlite.engine.resource_stack import OwnStack
 
 _PLAIN = (str, int, float, bool, type(None))
+_MAPS, _SEQUENCES = (dict, Mapping), (list, Iterable)     # the usual class first: the others are slow to ask
 
 
 class Function(metaclass=abc.ABCMeta):
@@ -101,17 +102,18 @@ class Macro(Function, metaclass=abc.ABCMeta):
 
 def resolve(snippet: object, nullable: bool = False) -> object:
     """Return `snippet` with every function replaced by its value. `nullable`: return `Ellipsis` instead of None."""
-    if isinstance(snippet, _PLAIN):
-        return snippet
-    if isinstance(snippet, Function):
-        value = snippet.result()
-        return None if value is Ellipsis and not nullable else value
-    if isinstance(snippet, Mapping):
-        pairs = ((name, resolve(value, nullable=True)) for name, value in snippet.items())
-        return {name: value for name, value in pairs if value is not Ellipsis}
-    if isinstance(snippet, Iterable):
-        values = (resolve(value, nullable=True) for value in snippet)
-        return [value for value in values if value is not Ellipsis]
+    kind = type(snippet)
+    if kind is not dict and kind is not list:
+        if isinstance(snippet, _PLAIN):
+            return snippet
+        if isinstance(snippet, Function):
+            value = snippet.result()
+            return None if value is Ellipsis and not nullable else value
+    if isinstance(snippet, _MAPS):
+        return {name: value for name, item in snippet.items()
+                if (value := resolve(item, nullable=True)) is not Ellipsis}
+    if isinstance(snippet, _SEQUENCES):
+        return [value for item in snippet if (value := resolve(item, nullable=True)) is not Ellipsis]
     return snippet
 
 

@@ -271,7 +271,7 @@ class Properties(Mapping[str, Any]):
         if self._translated_data is None:
             self._translated_data = translation.apply(self._rules, self.resolved_data(), self.path,
                                                       schemas=self.schema)
-        if self._client_resolve:
+        if self._rules and self._client_resolve:
             rules = [rule for rule in self._rules if rule.rule == translation.RESOLVE
                      and rule.translation_path[0] in names and rule.translation_path[0] not in self._looked_up]
             if rules:
