@@ -18,6 +18,7 @@ from heatlite.planning.states import ResourceState
 
 BLOCK = 256                                         # rows with consecutive numbers that are read together
 BLOCKS = 8                                          # the most blocks in the cache
+FEW = 4                                             # rows of a block that are read again, one by one, before all are
 NOT_READ = ResourceState(0, '', '', '')              # placeholder until `get` sets the state
 
 Read = Callable[[Connection, int, int], Mapping[int, tuple[Mapping[str, Any], list[resource_data.StoredDatum]]]]
@@ -53,7 +54,7 @@ class StoredResourceCache:
         self._settle = settle
         self._stored: Read = read or (lambda tx, first, end: resources.stored(tx, stack_id, first, end))
         self._blocks: dict[int, dict[int, StoredResource]] = {}
-        self._whole: set[int] = set()               # of those, the ones that were read as a whole
+        self._whole: dict[int, set[int]] = {}       # of those that were read as a whole, the rows read again since
         self._reads: SharedComputations[bool] = SharedComputations(runtime)         # by block
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
         self._environments: dict[str, Mapping[str, object] | None] = {}    # by template id; templates never change
@@ -100,8 +101,7 @@ class StoredResourceCache:
         try:
             if self._settle is not None:
                 self._settle()
-            is_known = number in self._blocks
-            is_whole = number not in self._whole and (is_known or not self._first_alone)
+            is_whole = self._reads_whole(number, row_number)
             first = number * BLOCK if is_whole else row_number
             end = first + BLOCK if is_whole else row_number + 1
             stored = self._database.retry_until_available(
@@ -109,9 +109,9 @@ class StoredResourceCache:
             while number not in self._blocks and len(self._blocks) >= BLOCKS:
                 dropped = next(iter(self._blocks))
                 del self._blocks[dropped]
-                self._whole.discard(dropped)
+                self._whole.pop(dropped, None)
             if is_whole:
-                self._whole.add(number)
+                self._whole[number] = set()
             self._blocks.setdefault(number, {}).update({
                 row: StoredResource(NOT_READ, columns['properties'], columns['definition'], columns['metadata'],
                                     {entry.key: value for entry in data if (value := entry.clear()) is not None}, {},
@@ -120,3 +120,12 @@ class StoredResourceCache:
             return row_number in stored or row_number in changed
         finally:
             del self._changed[number]
+
+    def _reads_whole(self, number: int, row_number: int) -> bool:
+        """Whether the whole block is read for a row. An update that replaces all resources of a stack takes each stored
+        resource twice; others ask for the same row again and again."""
+        again = self._whole.get(number)
+        if again is None:
+            return number in self._blocks or not self._first_alone
+        again.add(row_number)
+        return len(again) > FEW
