@@ -132,6 +132,9 @@ class StepStore:
         """Return the context of the step. Waits for the database, where its definition needs it: the results of other
         steps under way would be lost without the runner. Raises DatabaseUnavailable if that was stopped meanwhile."""
         self._steps.touch(step)
+        known = self._executor.contexts.get(step)
+        if known is not None:
+            return known
         return until_available(lambda: self._executor.contexts.begin(step), self._runtime.sleep,
                                lambda: self._phase.is_stopped)
 
