@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -48,6 +48,7 @@ class _NoHandle:
 
 NO_HANDLE = _NoHandle()                 # handle_<action> has not returned yet; None is a valid handle
 NO_REQUIREMENTS: Mapping[str, int] = {}
+NO_COLUMNS: Mapping[str, object] = {}
 
 
 class ResourceState(NamedTuple):
@@ -175,18 +176,19 @@ class SignalError:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One transition to store, with everything that must become visible in the same transaction.
 
     `row`: the new state of the row (inserted or overwritten); `columns`: those of its large columns that change now,
     any of `properties`, `metadata`, `attributes`, `definition` (JSON values); `remove`: number of the row to delete.
+
+    It is a named tuple because a replacement makes seven of them, as `ResourceState`.
     """
 
     stack_id: str
     epoch: int                                      # of the lease; an old one is refused by the database
     row: ResourceState | None = None
-    columns: Mapping[str, object] = field(default_factory=dict)
+    columns: Mapping[str, object] = NO_COLUMNS
     data: tuple[Datum, ...] = ()                    # for `row`
     remove: int | None = None
     events: tuple[Event, ...] = ()

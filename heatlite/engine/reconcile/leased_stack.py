@@ -16,13 +16,21 @@ from heatlite.engine.reconcile.attribute_cache import AttributeCache
 from heatlite.engine.reconcile.unread_rows import ReadRows, UnreadRows
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.rows import NotRead
-from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError, StackChange, Status
+from heatlite.planning.states import (
+    NO_COLUMNS,
+    Action,
+    Change,
+    Datum,
+    Event,
+    ResourceState,
+    SignalError,
+    StackChange,
+    Status,
+)
 from heatlite.planning.steps import Desired
 from heatlite.planning.traversal import Traversal
 
 T = TypeVar('T')
-
-NO_COLUMNS: Mapping[str, object] = {}
 
 
 class LeasedStack:
