@@ -299,9 +299,9 @@ class Properties(Mapping[str, Any]):
             value = given[key]
             if value is ERASED:
                 return None
-            return _reader(self.context).value(schema, value, path, whole=key not in self.deferred)
+            return _CONVERTER.value(schema, value, path, whole=key not in self.deferred)
         if schema.default is not None:
-            return _reader(self.context).default(schema, path)
+            return _CONVERTER.default(schema, path)
         if self._takes_description(key):
             return self.rsrc_description
         if schema.required:
@@ -333,9 +333,11 @@ def _refuse(error: exception.StackValidationFailed) -> None:
     raise exception.InvalidProperty(error=error.error, path=error.path, message=error.error_message)
 
 
-_READERS = {True: Reader(_refuse), False: Reader(_refuse, constraints=False)}
+_CHECKER, _CONVERTER = Reader(_refuse), Reader(_refuse, constraints=False)
 
 
 def _reader(context: RequestContext | None, check: bool = False) -> Reader:
     """Return a reader; a shared one if no constraint is checked, as only constraints need the context."""
-    return Reader(_refuse, context=context) if check and context is not None else _READERS[check]
+    if not check:
+        return _CONVERTER
+    return _CHECKER if context is None else Reader(_refuse, context=context)

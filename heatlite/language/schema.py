@@ -356,7 +356,7 @@ class Reader:
             return copied(schema.absent[0])
         errors = self._errors
         value = self.value(schema, schema.empty(), path)
-        if self.constraints and self._errors == errors and _is_plain(value) and not schema.needs_service:
+        if self.constraints and self._errors == errors and not schema.needs_service and _is_plain(value):
             schema.absent = (copied(value),)
         return value
 
