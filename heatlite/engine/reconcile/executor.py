@@ -57,6 +57,10 @@ class StepExecutor(StepInspector):
         """Whether the step is a create that is safe to repeat after a crash, so that no commit need be awaited."""
         return row.action is Action.CREATE and self._is_kind(row, lambda kind: bool(kind.idempotent_create))
 
+    def has_nothing_to_call(self, command: commands.CallHandler) -> bool:
+        """Whether the command deletes a resource of a type that leaves nothing: not even the stored one is needed."""
+        return command.action is Action.DELETE and self._is_kind(command.row, lambda kind: kind.leaves_nothing())
+
     def owns_stack(self, row: ResourceState) -> bool:
         """Whether the resource of a row stands for a nested stack."""
         return self._is_kind(row, lambda kind: issubclass(kind, StackResource))
@@ -74,8 +78,6 @@ class StepExecutor(StepInspector):
         Like them it is called behind the fence (Runner.fenced)."""
         step, row, action = command.step, command.row, command.action
         try:
-            if action is Action.DELETE and self.objects.kind_of(row).leaves_nothing():  # the stored one is not needed
-                return commands.HandlerReturned(step, None, done=True)
             work = self.contexts.begin(step)
             if work.error is not None:
                 raise work.error

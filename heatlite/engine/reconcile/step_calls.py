@@ -77,6 +77,10 @@ class StepCalls:
         """Return whether the call waits for capacity for a nested stack."""
         if tracing.tracer is not None:
             self._spans.begin(tracing.tracer, command.step, command.row, command.action)
+        if self._executor.has_nothing_to_call(command):
+            if not self._ends_aborted(command.step, command.row):
+                self._report(command.step, commands.HandlerReturned(command.step, None, done=True))
+            return False
         return self._call(command.step, command.row, partial(self._executor.call, command), is_handler=True)
 
     def recover(self, step: Step, row: ResourceState) -> None:
