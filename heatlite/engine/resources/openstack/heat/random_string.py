@@ -44,22 +44,23 @@ class RandomString(resource.Resource):
 
     def validate(self) -> None:
         super().validate()
-        self._check_length()
+        self._check_length(self._rules())
 
-    def _check_length(self) -> None:
-        least = [entry['min'] for entry in self._rules() if isinstance(entry.get('min'), int)]
+    def _check_length(self, rules: list[Values]) -> None:
+        least = [entry['min'] for entry in rules if isinstance(entry.get('min'), int)]
         length = self.properties[self.LENGTH]
         if isinstance(length, int) and sum(least) > length:
             raise exception.StackValidationFailed(message=_(
                 'Length property cannot be smaller than combined character class and character sequence minimums'))
 
     def handle_create(self) -> None:
-        self._check_length()                # of values that were not known when the stack was accepted
+        rules = self._rules()
+        self._check_length(rules)           # of values that were not known when the stack was accepted
         kinds = [
             password_gen.special_char_class(entry[self.CHARACTER_SEQUENCES_SEQUENCE], entry['min'])
             if self.CHARACTER_SEQUENCES_SEQUENCE in entry
             else password_gen.named_char_class(entry[self.CHARACTER_CLASSES_CLASS], entry['min'])
-            for entry in self._rules()]
+            for entry in rules]
         value = password_gen.generate_password(self.properties[self.LENGTH], kinds, self.runtime)
         self.data_set(self.VALUE, value, redact=True)
         self.resource_id_set(self.physical_resource_name())
