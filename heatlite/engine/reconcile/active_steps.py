@@ -87,8 +87,9 @@ class ActiveSteps:
               due: Callable[[], None] | None = None) -> ActiveStep:
         """Begin a phase, and end the one before it with what belonged to it. Return the record."""
         active = self.of(step)
-        self.storing += (phase is StepPhase.STORING) - (active.phase is StepPhase.STORING)
-        self.calling += (phase is StepPhase.CALLING) - (active.phase is StepPhase.CALLING)
+        if active.phase is not phase:
+            self.storing += (phase is StepPhase.STORING) - (active.phase is StepPhase.STORING)
+            self.calling += (phase is StepPhase.CALLING) - (active.phase is StepPhase.CALLING)
         active.phase, active.call, active.due = phase, call, due
         return active
 

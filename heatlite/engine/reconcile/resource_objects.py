@@ -58,7 +58,7 @@ class ResourceObjects:
     def make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, environment: Environment,
              writer: ResourceWriter | None = None) -> Resource:
         """`environment`: the one that belongs to `definition`; `writer`: takes the writes of the type."""
-        kind = self._registry.resolve(definition.resource_type, definition.name, environment)
+        kind = self._kind(definition.resource_type, definition.name, environment)
         resource = kind(definition.name, definition, self.facade)
         resource.type_environment = environment
         resource.bind(record, writer or self.step_writer(StepContext()))
