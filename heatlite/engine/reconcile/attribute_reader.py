@@ -58,7 +58,7 @@ class AttributeReader:
         """Drop the live attributes from the cache, so that they are read anew."""
         cache = self._leased.attribute_cache
         for number in cache.numbers():
-            row = self._leased.rows.get(number)
+            row = self._leased.row_numbered(number)
             if row is None:                         # added since the rows were read
                 cache.drop(number)
             else:

@@ -265,7 +265,7 @@ class StepExecutor(StepInspector):
         try:
             if self.objects.kind_of(row).handle_preempt is Resource.handle_preempt:
                 return commands.Preempted(step, False)
-            resource = self.objects.stored(self._leased.rows.get(row.id, row))
+            resource = self.objects.stored(self._leased.row_numbered(row.id) or row)
             return commands.Preempted(step, resource.handle_preempt() is True)
         except exception.DatabaseUnavailable:
             raise

@@ -362,7 +362,7 @@ class Stack(Mapping[str, Resource]):
 
     def physical_id_of(self, row_id: int) -> str | None:
         """Return the physical id of one row, such as a resource's replacement; None if it has none, or is gone."""
-        row = self._leased.rows.get(row_id)
+        row = self._leased.row_numbered(row_id)
         return row.physical_id if row is not None else None
 
     def has_made(self, physical_id: str, name: str) -> bool:

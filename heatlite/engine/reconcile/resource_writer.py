@@ -46,7 +46,7 @@ class _Writer:
 
     def _row(self, resource: State) -> ResourceState:
         """Raise EntityNotFound if the resource was deleted meanwhile."""
-        row = self._leased.rows.get(stored_number(resource))
+        row = self._leased.row_numbered(stored_number(resource))
         if row is None:
             raise exception.EntityNotFound(entity='Resource', name=resource.name)
         return row
@@ -131,7 +131,7 @@ class SignalWriter(_Writer):
 
     def take(self, number: int) -> ResourceState | None:
         """Return the row as it is to be stored, which the stack has from now on; None if it was deleted meanwhile."""
-        row = self._leased.rows.get(number)
+        row = self._leased.row_numbered(number)
         if row is not None and self._edits:
             row = self._edited(row)
             self._leased.record(row)

@@ -100,7 +100,7 @@ class SignalRefresh:
         while True:
             before = cache.of(row.id)
             values = executor.attributes.read(executor.objects.stored(row), row.name)
-            now = self._leased.rows.get(row.id)
+            now = self._leased.row_numbered(row.id)
             if now is None or now.in_progress:
                 return                              # an action has begun meanwhile; it reads the values at its end
             if now is row and cache.of(row.id) is before:

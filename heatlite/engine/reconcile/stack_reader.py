@@ -58,7 +58,7 @@ class StackReader:
         row."""
         runner = self._runner(stack_id)
         leased = runner.leased if runner is not None else self.load(stack_id, name)
-        row = leased.rows.get(row_id) if leased is not None else None
+        row = leased.row_numbered(row_id) if leased is not None else None
         if leased is None or row is None:
             return None
         executor = runner.executor if runner is not None else self._executors.reading(leased)
@@ -109,7 +109,7 @@ class StackReader:
         present ones. Raises StackGivenUp, EntityNotFound, and the errors of the type."""
         with self._guarded(stack_id, context):
             leased = self.load(stack_id, name)
-            row = leased.rows.get(row_id) if leased is not None else None
+            row = leased.row_numbered(row_id) if leased is not None else None
             if leased is None or row is None:
                 return None
             objects = self._executors.reading(leased).objects

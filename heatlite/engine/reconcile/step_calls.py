@@ -206,7 +206,7 @@ class StepCalls:
             return
         if call.is_handler:                         # as after a crash
             self._forget_resource(step)
-            self.recover(step, self._leased.rows.get(row.id, row))
+            self.recover(step, self._leased.row_numbered(row.id) or row)
         else:
             self._call(step, row, call.perform, recovers=call.recovers)
 

@@ -137,7 +137,7 @@ class StepInspector:
 
     def _present(self, row: ResourceState) -> ResourceState:
         """Return the row as it is now: a preparation for a former definition may have marked it since."""
-        return self._leased.rows.get(row.id, row)
+        return self._leased.row_numbered(row.id) or row
 
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
         """Whether an unchanged definition means that there is nothing to do."""

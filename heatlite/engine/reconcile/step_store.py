@@ -57,7 +57,7 @@ class StepStore:
     def persist(self, persist: commands.Persist) -> list[commands.Command]:
         """Store a row. Returns the commands that follow if its step need not wait for the commit."""
         step, row = persist.step, persist.row
-        before = self._leased.rows.get(row.id)
+        before = self._leased.row_numbered(row.id)
         self._stored_rows += 1
         if not self._stored_rows % STORED_AT_ONCE:  # a large stack waits for the journal, small ones beside it do not
             self._journal.make_room()
@@ -80,7 +80,7 @@ class StepStore:
         elif row.action is Action.CHECK and _is_over(row, work):
             columns = {**columns, 'cause': None}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
-        now = self._leased.rows.get(row.id)
+        now = self._leased.row_numbered(row.id)
         if now is not None and now is not before:   # the handler of a signal has changed it in one of the waits above
             row = now
         change = self._leased.make_change(row=row, columns=columns, events=events, data=work.take_data())
@@ -142,7 +142,7 @@ class StepStore:
         """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
         noted = self._event(row._replace(reason=why), None, None)
         self._journal.submit(self._leased.make_change(
-            row=self._leased.rows.get(row.id, row), data=(Datum(hook, value),), events=(noted,) if why else ()))
+            row=self._leased.row_numbered(row.id) or row, data=(Datum(hook, value),), events=(noted,) if why else ()))
         self._executor.stored_resources.forget(row.id)
 
     def _log_end(self, row: ResourceState) -> None:

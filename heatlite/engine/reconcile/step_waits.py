@@ -83,7 +83,7 @@ class StepWaits:
         if not waiting.may_be_noted(now, work.first_check, work.waits):
             return
         said = self._masked(answers.last())         # other threads may change the row meanwhile
-        current = self._leased.rows.get(row.id)
+        current = self._leased.row_numbered(row.id)
         if current is None:
             return
         found = waiting.Wait(call, every, now, waiting.changed_at(current), said)
