@@ -7,7 +7,6 @@ events, `planning.steps` the steps and their order.
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
@@ -510,8 +509,11 @@ class Traversal:
         return commands + self._begin(step, row, action, now)
 
     def _new_uuid(self, name: str, replaces: str | None) -> str:
-        return next(found for found in (self._uuid(name, replaces, attempt) for attempt in itertools.count())
-                    if not self._rows.has_uuid(found))
+        attempt, found = 0, self._uuid(name, replaces, 0)
+        while self._rows.has_uuid(found):
+            attempt += 1
+            found = self._uuid(name, replaces, attempt)
+        return found
 
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""
