@@ -15,7 +15,7 @@ from heatlite.common.i18n import _
 from heatlite.language import constraints as constraint_kinds
 from heatlite.language import diagnostics, support
 from heatlite.language.constraints import Constraint, CustomConstraint, CustomLookup, shown
-from heatlite.language.expression import ABSENT, copied
+from heatlite.language.expression import ABSENT
 from heatlite.language.unknown import UNKNOWN, is_known
 
 KINDS = {'String': 'string', 'Integer': 'integer', 'Number': 'number', 'Boolean': 'boolean', 'List': 'list',
@@ -353,11 +353,11 @@ class Reader:
         """Return the coerced default, a copy that may be changed. It is read and checked once only, unless a service is
         asked about it, or a plug-in gives what is no plain data."""
         if schema.absent is not None:
-            return copied(schema.absent[0])
+            return _copied(schema.absent[0])
         errors = self._errors
         value = self.value(schema, schema.empty(), path)
         if self.constraints and self._errors == errors and not schema.needs_service and _is_plain(value):
-            schema.absent = (copied(value),)
+            schema.absent = (_copied(value),)
         return value
 
     def value(self, schema: Schema, value: object, path: Path, *, whole: bool = True) -> object:
@@ -396,9 +396,19 @@ class Reader:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether `copied` copies all of a value that may be changed."""
+    """Whether `_copied` copies all of a value that may be changed."""
     if type(value) is list:
         return all(map(_is_plain, value))
     if type(value) is dict:
         return all(map(_is_plain, value.values()))
     return type(value) in SCALARS
+
+
+def _copied(value: object) -> object:
+    """Return a copy of plain data. It is a default, so it is small: it needs no budget, and no other thread has to run
+    meanwhile, as types do not expect one where they read a property."""
+    if type(value) is list:
+        return [_copied(item) for item in value]
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    return value
