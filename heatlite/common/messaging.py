@@ -17,6 +17,7 @@ from heatlite.common import exception, settings
 if TYPE_CHECKING:
     import oslo_messaging
     from oslo_config.cfg import ConfigOpts
+    from oslo_messaging._drivers.base import IncomingMessage
 
 LOG = logging.getLogger(__name__)
 
@@ -167,6 +168,13 @@ def describe_refusal(conf: ConfigOpts, error: Exception, broker: str | None = No
     what = (f'the user {users} or the password' if 'Login was refused' in text else
             f'the virtual host {url.virtual_host or "/"}, or a right in it, to the user {users}')
     return f'{where} refuses {what} ({text.partition(" - ")[0]}); check transport_url, or run heatlite-manage doctor'
+
+
+def late(server: oslo_messaging.RPCServer) -> list[IncomingMessage]:
+    """Return the messages that a server which has ended took while its connection was closed. The library acknowledges
+    and forgets them: no other engine gets them, and their callers would wait until their time is over."""
+    listener = getattr(server.listener, '_poll_style_listener', None)
+    return list(getattr(listener, 'incoming', ()))
 
 
 def remove_queue(carrier: oslo_messaging.RPCTransport, engine_id: str) -> None:

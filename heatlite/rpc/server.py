@@ -251,9 +251,11 @@ class MessageServer:
         return self._slots.full_seconds() <= longest
 
     def stop(self) -> None:
-        """Stop taking messages, waits for those being handled, removes the engine's own queue."""
+        """Stop taking messages, answer those that were taken, and remove the engine's own queue."""
         if not self.listens:               # still waiting for a broker
             return
         self._server.stop()
         self._server.wait()
+        for message in messaging.late(self._server):
+            self._server._process_incoming([message])
         messaging.remove_queue(self._transport, self._engine_id)

@@ -90,6 +90,13 @@ def test_an_engine_of_an_older_release_lets_a_newer_one_answer(burst):
 
 
 @pytest.mark.service
+def test_each_request_is_answered_while_engines_leave():
+    """The library acknowledges what comes while a connection is being closed, and forgets it."""
+    found = found_by('leaving_servers', 120)
+    assert found.pop('answered') and found == {}
+
+
+@pytest.mark.service
 def test_an_answer_that_finds_no_broker_is_not_waited_for():
     """The caller learns that its request may have been accepted; a later one was not, and says so."""
     assert found_by('lost_answer', 200) == {
