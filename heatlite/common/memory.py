@@ -1,7 +1,7 @@
 """Gives memory back to the operating system that a process needed for large work and needs no more.
 
-Python's collector looks at new objects only, because `put_aside` puts the others aside, and the C library retains freed
-memory between blocks that are in use: without this, an idle process stays as large as its largest work.
+Python's collector looks at new objects only (`leave_old_objects`), and the C library retains freed memory between
+blocks that are in use: without this, an idle process stays as large as its largest work.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ctypes
 import gc
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from heatlite.common import log_throttle
@@ -30,6 +30,7 @@ AT_ONCE, AT_ONCE_SHARE = 64 * 2 ** 20, 0.25
 MOST_PATIENCE = 4
 LARGE = 10_000                  # resources of a stack: the memory of a larger one is given back when its action ends
 STATM = '/proc/self/statm'
+NEVER = 2 ** 30                 # collections of newer objects, until all are looked at
 
 
 class LargeWork:
@@ -118,7 +119,7 @@ def start(runtime: Runtime, kept: Callable[[int], None]) -> None:
     """Give memory back from now on, in a thread of `runtime`. Does nothing where the system does not say how large the
     process is. `kept`: as of `Reclaimer`."""
     if os.path.exists(STATM):
-        gc.callbacks.append(put_aside)
+        leave_old_objects()
         runtime.spawn(Reclaimer(runtime, resident, release, kept).run)
 
 
@@ -128,19 +129,17 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
 
 
-def put_aside(phase: str, collection: Mapping[str, int]) -> None:
-    """Put objects aside, before and after a collection of the garbage collector, which calls it. What one of more than
-    the newest objects leaves is looked at by `release` alone: a collection of all objects of a large stack holds up all
-    threads for 100 ms and more, again and again while the stack grows."""
-    if phase == 'stop' and collection['generation'] >= 1:
-        gc.freeze()
+def leave_old_objects() -> None:
+    """Let the collector look at new objects only, and at what one collection of these has left. Others are looked at by
+    `release` alone: a collection of all objects of a large stack holds up all threads for 100 ms and more, again and
+    again while the stack grows."""
+    new, once, _all = gc.get_threshold()
+    gc.set_threshold(new, once, NEVER)
 
 
 def release() -> None:
-    """Collect garbage among all objects, also those put aside, and return unused pages to the system where the C
-    library can."""
-    gc.unfreeze()
+    """Collect garbage among all objects but those that were there when the program had started (`gc.freeze`), and
+    return unused pages to the system where the C library can."""
     gc.collect()
-    gc.freeze()
     with suppress(OSError, AttributeError):         # another C library than GNU's
         ctypes.CDLL(None).malloc_trim(0)

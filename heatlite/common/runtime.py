@@ -21,8 +21,8 @@ from typing import Protocol
 EPOCH = datetime(1970, 1, 1)
 # How many new objects there are before garbage is looked for among them; how many of these collections there are before
 # one of the objects that they have left; and how many of the latter before one of all objects, which Python puts off
-# until a quarter as many wait for it as it left the last time. In services what the second kind leaves is looked at
-# only when memory is given back (`common.memory`). To free 10 000 objects holds up all threads for 10 to 40 ms.
+# until a quarter as many wait for it as it left the last time. Services have none of the third kind but when memory is
+# given back (`common.memory`). To free 10 000 objects holds up all threads for 10 to 40 ms.
 COLLECT_AFTER = 3_000, 9, 60
 
 

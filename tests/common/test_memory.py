@@ -191,16 +191,31 @@ class Link:
         self.own = self
 
 
-def test_what_was_put_aside_is_looked_at_when_memory_is_given_back():
-    gc.callbacks.append(memory.put_aside)
+def test_old_objects_are_looked_at_when_memory_is_given_back():
+    before = gc.get_threshold()
+    memory.leave_old_objects()
     try:
         old = Link()
         seen = weakref.ref(old)
         gc.collect(1)
         del old
-        gc.collect()
-        assert seen() is not None
+        more = [[number] for number in range(10 * before[0] * before[1])]
+        assert seen() is not None and more
         memory.release()
         assert seen() is None
     finally:
-        gc.callbacks.remove(memory.put_aside)
+        gc.set_threshold(*before)
+
+
+def test_what_was_there_at_the_start_is_not_looked_at():
+    old = Link()
+    seen = weakref.ref(old)
+    gc.freeze()
+    try:
+        del old
+        memory.release()
+        assert seen() is not None
+    finally:
+        gc.unfreeze()
+    memory.release()
+    assert seen() is None
