@@ -206,9 +206,11 @@ def _edges_between(rows: Mapping[int, ResourceState], delete: Mapping[int, Step]
     A row that did not change when its requirement was replaced still names the old row; it requires the new one, too.
     A row whose update has not completed names the new row, and its object may still refer to the old ones.
     """
+    needed_names = {name for number in delete for name in rows[number].requires}
     newest: dict[str, int] = {}
     for number, row in rows.items():
-        newest[row.name] = max(newest.get(row.name, 0), number)
+        if row.name in needed_names:
+            newest[row.name] = max(newest.get(row.name, 0), number)
     exact: list[Edge] = []
     followed: list[Edge] = []
     for number, row in rows.items():
