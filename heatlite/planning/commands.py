@@ -19,7 +19,7 @@ class Persist:
 
     `event`: store a line of history, too; `applied`: store the definition that was just applied, too;
     `adopts_definition`: store the wanted definition although nothing was called for it, as the object is like that
-    already.
+    already; `begun`: the row at the begin of an action that has ended at once, for a line of history before.
     """
 
     step: Step
@@ -28,6 +28,7 @@ class Persist:
     wait: bool = False
     applied: bool = False
     adopts_definition: bool = False
+    begun: ResourceState | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -491,12 +491,15 @@ class Traversal:
         state.action, state.first = action, is_new
         return [Persist(step, row, wait=True)]
 
-    def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
+    def _create_new(self, step: Step, old: ResourceState | None, now: datetime,
+                    begun: ResourceState | None = None) -> list[Command]:
+        """`begun`: the row at the begin of the update that has found that `old` is to be replaced, if that is shown."""
         action = self._first_action(step, old)
         why = self.permissions.refusal(step.name, action, self.desired) or (
             self.permissions.guard.refusal_to_grow(step.name) if self.action is Action.UPDATE and old is None else '')
         if why:
-            commands = self._ending.refuse(step.name, action, why)
+            noted = [Persist(step, old, begun=begun)] if old is not None and begun is not None else []
+            commands = [*noted, *self._ending.refuse(step.name, action, why)]
             self._end_step(step)
             return commands
         number, uuid = (old.id, old.uuid) if old is not None else (None, None)
@@ -505,7 +508,8 @@ class Traversal:
         commands = []
         if old is not None:
             self._steps.renew(step)
-            commands.append(Persist(step, self._rows.set(row_changes.replaced_by(old, row.id)), event=False))
+            replaced = self._rows.set(row_changes.replaced_by(old, row.id))
+            commands.append(Persist(step, replaced, event=begun is not None, begun=begun))
         return commands + self._begin(step, row, action, now)
 
     def _new_uuid(self, name: str, replaces: str | None) -> str:
@@ -666,11 +670,11 @@ class Traversal:
 
     def _replace(self, step: Step, row: ResourceState, because: str, announced: bool,
                  now: datetime) -> list[Command]:
-        commands: list[Command] = []
+        begun = None
         if announced:
             begun, row = row_changes.announced(row, because, now)
-            commands += [Persist(step, begun), Persist(step, self._rows.set(row))]
-        return commands + self._create_new(step, row, now)
+            self._rows.set(row)
+        return self._create_new(step, row, now, begun)
 
     # --- after a crash ----------------------------------------------------------------------------------
 

@@ -111,6 +111,8 @@ class Driver:
             match command:
                 case c.Persist(step, row, event, wait, applied):
                     self.stored[row.id] = row
+                    if command.begun is not None:
+                        self.log.append((row.name, str(command.begun.action), str(command.begun.status)))
                     if applied and row.id in self.refers:
                         self.refers[row.id] = set(row.requires.values())
                     if event:

@@ -79,11 +79,13 @@ class StepStore:
             columns = {**columns, **self._forget_attributes(row)}
         elif row.action is Action.CHECK and _is_over(row, work):
             columns = {**columns, 'cause': None}
-        events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
+        events = [self._event(row, columns.get('properties') if persist.wait else None, work)] if persist.event else []
+        if persist.begun is not None:
+            events.insert(0, self._event(persist.begun, None, work))
         now = self._leased.row_numbered(row.id)
         if now is not None and now is not before:   # the handler of a signal has changed it in one of the waits above
             row = now
-        change = self._leased.make_change(row=row, columns=columns, events=events, data=work.take_data())
+        change = self._leased.make_change(row=row, columns=columns, events=tuple(events), data=work.take_data())
         if row.status is not Status.IN_PROGRESS:
             self._calls.forget_abort(step)
         if change.columns or change.data:           # else the cached resource is still valid
