@@ -14,7 +14,7 @@ def uuids(found):
 
 
 @pytest.fixture
-def told(db):
+def history(db):
     """Of a: v0 to v5, of two resources; of b: w0 to w2, in between."""
     with db.writer() as tx:
         events.insert_many(tx, 'a', [event(
@@ -51,8 +51,8 @@ NEWEST_FIRST = ['v5', 'v4', 'v3', 'v2', 'v1', 'v0']
     (['b'], {'filters': {'action': ('SIGNAL',)}}, ['w2', 'w1', 'w0']),
     ([], {}, []),
 ])
-def test_lists(told, stack_ids, wanted, expected):
-    with told.reader() as tx:
+def test_lists(history, stack_ids, wanted, expected):
+    with history.reader() as tx:
         assert uuids(events.page(tx, stack_ids, Wanted(**wanted))) == expected
 
 
@@ -120,9 +120,9 @@ def test_a_page_does_not_read_all_events_of_a_tree(db, read):
     (['a'], 2, None, ['v5', 'v4']),
     (['b'], 9, 'w2', ['w1', 'w0']),
     ([], 9, None, [])])
-def test_the_newest_by_number(told, counted, stack_ids, limit, after, expected):
+def test_the_newest_by_number(history, counted, stack_ids, limit, after, expected):
     """Numbers, not times: those of b were stored later, whatever their clock said."""
-    with told.reader() as tx:
+    with history.reader() as tx:
         numbers = {each.uuid: each.id for each in events.page(tx, ['a', 'b'], Wanted())}
         with counted(tx) as statements:
             assert uuids(events.newest(tx, stack_ids, limit, numbers.get(after))) == expected
@@ -131,7 +131,7 @@ def test_the_newest_by_number(told, counted, stack_ids, limit, after, expected):
 
 @pytest.mark.parametrize('before', [None, 5])
 @pytest.mark.parametrize('stack_ids', [['a'], ['a', 'b']])
-def test_the_newest_are_found_in_the_index(told, kind, stack_ids, before):
+def test_the_newest_are_found_in_the_index(history, kind, stack_ids, before):
     """Neither the rows that are not returned are read, nor events of other stacks."""
     if kind != 'sqlite':
         pytest.skip('the plan is that of SQLite')
@@ -141,7 +141,7 @@ def test_the_newest_are_found_in_the_index(told, kind, stack_ids, before):
         cursor.execute(f'EXPLAIN QUERY PLAN {statement}', parameters)
         plans.append(' '.join(row[-1] for row in cursor.fetchall()))
 
-    with told.reader() as tx:
+    with history.reader() as tx:
         sa.event.listen(tx, 'before_cursor_execute', note)
         events.newest(tx, stack_ids, 2, before)
         sa.event.remove(tx, 'before_cursor_execute', note)
@@ -151,8 +151,8 @@ def test_the_newest_are_found_in_the_index(told, kind, stack_ids, before):
     assert 'SCAN event' not in plans[0]
 
 
-def test_one_statement_a_list_two_with_a_marker(told, counted):
-    with told.reader() as tx, counted(tx) as statements:
+def test_one_statement_a_list_two_with_a_marker(history, counted):
+    with history.reader() as tx, counted(tx) as statements:
         assert events.page(tx, ['a'], Wanted())[0].properties is None
         assert len(statements) == 1
         assert 'properties' not in statements[0]
@@ -160,8 +160,8 @@ def test_one_statement_a_list_two_with_a_marker(told, counted):
         assert len(statements) == 3
 
 
-def test_one_event_shows_the_properties_of_its_time(told, counted):
-    with told.reader() as tx, counted(tx) as statements:
+def test_one_event_shows_the_properties_of_its_time(history, counted):
+    with history.reader() as tx, counted(tx) as statements:
         assert events.show(tx, 'a', 'v1').properties == {'n': 1}
         assert len(statements) == 1
         assert events.show(tx, 'a', 'v3').properties == events.show(tx, 'a', 'v5').properties == {'n': 3}
@@ -171,8 +171,8 @@ def test_one_event_shows_the_properties_of_its_time(told, counted):
         assert events.show(tx, 'a', 'nothing') is None
 
 
-def test_old_ones_go_and_their_properties_stay(told):
-    with told.writer() as tx:
+def test_old_ones_go_and_their_properties_stay(history):
+    with history.writer() as tx:
         assert events.purge_over(tx, 'a', 6) == 0
         assert events.purge_over(tx, 'a', 2) == 4
         assert events.count(tx, 'a') == 2
@@ -184,9 +184,9 @@ def test_old_ones_go_and_their_properties_stay(told):
         assert events.purge_over(tx, 'a', 1) == 1
 
 
-def test_many_old_ones_go_in_parts(told, monkeypatch):
+def test_many_old_ones_go_in_parts(history, monkeypatch):
     monkeypatch.setattr(events, 'PURGED_AT_ONCE', 2)
-    with told.writer() as tx:
+    with history.writer() as tx:
         edge = events.prepare_purge(tx, 'a', 1)
         assert [events.purge(tx, 'a', edge) for _part in range(4)] == [2, 2, 1, 0]
         assert uuids(events.page(tx, ['a'], Wanted())) == ['v5']
@@ -203,8 +203,8 @@ def test_properties_of_a_later_event_are_not_overwritten_by_a_purge(db):
         assert [events.show(tx, 'a', uuid).properties for uuid in ('v1', 'v2', 'v3')] == [{'n': 1}, {'n': 1}, None]
 
 
-def test_history_is_followed_from_a_position(told):
-    with told.reader() as tx:
+def test_history_is_followed_from_a_position(history):
+    with history.reader() as tx:
         start = events.following(tx, 'b', 0, 1)[0].id - 1
         assert [(each.uuid, each.properties) for each in events.following(tx, 'a', 0, 5)] == [
             ('v0', None), ('v1', {'n': 1}), ('v2', None), ('v3', {'n': 3}), ('v4', None)]

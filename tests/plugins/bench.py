@@ -92,25 +92,25 @@ class Memory:
     """A `ResourceWriter` that remembers."""
 
     def __init__(self) -> None:
-        self.told: list[tuple[Any, ...]] = []
+        self.written: list[tuple[Any, ...]] = []
 
     def physical_id(self, resource: Any, value: str | None) -> None:
-        self.told.append(('physical_id', value))
+        self.written.append(('physical_id', value))
 
     def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
-        self.told.append(('data', key, value, redact))
+        self.written.append(('data', key, value, redact))
 
     def release(self, resource: Any) -> None:
-        self.told.append(('release',))
+        self.written.append(('release',))
 
     def metadata(self, resource: Any, value: dict[str, Any]) -> None:
-        self.told.append(('metadata', dict(value)))
+        self.written.append(('metadata', dict(value)))
 
     def event(self, resource: Any, action: str, status: str, reason: str) -> None:
-        self.told.append(('event', str(action), str(status), reason))
+        self.written.append(('event', str(action), str(status), reason))
 
     def state(self, resource: Any, action: str, status: str, reason: str) -> None:
-        self.told.append(('state', str(action), str(status), reason))
+        self.written.append(('state', str(action), str(status), reason))
 
 
 class Bench:
@@ -139,9 +139,9 @@ class Bench:
     def fresh(self, action: str, status: str = 'IN_PROGRESS') -> resource.Resource:
         """A new object over what is stored, as every piece of work gets one."""
         physical_id = self.record.state.physical_id
-        for told in self.memory.told:
-            if told[0] == 'physical_id':
-                physical_id = told[1]
+        for entry in self.memory.written:
+            if entry[0] == 'physical_id':
+                physical_id = entry[1]
         if (action, status) != self.record.state.state:
             self.record.before = tuple(str(part) for part in self.record.state.state)
         self.record.state = self.record.state._replace(action=action, status=status, physical_id=physical_id)

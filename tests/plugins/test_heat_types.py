@@ -49,9 +49,9 @@ def test_life(types, name, given):
     made = bench.create()
     assert made.resource_id
     json.dumps(bench.record.properties), json.dumps(bench.record.definition)
-    told = len(bench.memory.told)
+    before = len(bench.memory.written)
     assert bench.update(given) is None                      # nothing changed: nothing is written
-    assert len(bench.memory.told) == told
+    assert len(bench.memory.written) == before
     bench.run('DELETE')
 
 
@@ -63,7 +63,7 @@ def random_string(**given):
     made = bench.create()
     value = made.FnGetAtt('value')
     assert made.get_reference_id() == value
-    assert ('data', 'value', value, True) in bench.memory.told
+    assert ('data', 'value', value, True) in bench.memory.written
     return value
 
 

@@ -373,7 +373,7 @@ def test_adopting():
         bench.fresh('ADOPT').handler('ADOPT')({})
     assert type(error.value) is Exception
     bench.run('ADOPT', {'resource_id': 'l7', 'resource_data': {'a': 'b'}, 'metadata': {'m': 1}})
-    assert bench.memory.told == [('physical_id', 'l7'), ('data', 'a', 'b', False), ('metadata', {'m': 1})]
+    assert bench.memory.written == [('physical_id', 'l7'), ('data', 'a', 'b', False), ('metadata', {'m': 1})]
     assert bench.fresh('ADOPT', 'COMPLETE').prepare_abandon() == {
         'name': 'r', 'resource_id': 'l7', 'type': 'Acme::Lamp', 'action': 'ADOPT', 'status': 'COMPLETE',
         'metadata': {'m': 1}, 'resource_data': {'a': 'b'}}
@@ -456,7 +456,7 @@ def test_metadata_before_and_after_creation():
     made.metadata_set({'a': 1})
     made.metadata_set({'b': 2}, lambda new, current: {**current, **new})
     assert bench.fresh('CREATE', 'COMPLETE').metadata_get() == {'a': 1, 'b': 2}
-    assert bench.memory.told == [('metadata', {'a': 1}), ('metadata', {'a': 1, 'b': 2})]
+    assert bench.memory.written == [('metadata', {'a': 1}), ('metadata', {'a': 1, 'b': 2})]
 
 
 def test_data():
@@ -467,7 +467,7 @@ def test_data():
     copy['k'] = 'changed'
     assert bench.fresh('CREATE').data() == {'k': 'v'}
     assert made.data_delete('k') is True and made.data_delete('k') is False
-    assert bench.memory.told == [('data', 'k', 'v', True), ('data', 'k', None, False)]
+    assert bench.memory.written == [('data', 'k', 'v', True), ('data', 'k', None, False)]
 
 
 def test_states_and_their_events():
@@ -475,7 +475,7 @@ def test_states_and_their_events():
     made = bench.fresh('CREATE')
     made.state_set('CREATE', 'IN_PROGRESS', 'again')
     made.state_set('CREATE', 'COMPLETE')
-    assert bench.memory.told == [('state', 'CREATE', 'IN_PROGRESS', 'again'),
+    assert bench.memory.written == [('state', 'CREATE', 'IN_PROGRESS', 'again'),
                                  ('state', 'CREATE', 'COMPLETE', 'state changed'),
                                  ('event', 'CREATE', 'COMPLETE', 'state changed')]
     with pytest.raises(ValueError, match='Invalid action FLY'):
@@ -501,7 +501,7 @@ def test_validation_and_preview_write_nothing():
     loose = bench.kind()('r', bench.definition, bench.stack)
     loose.resource_id_set('x')
     loose.data_set('a', 'b')
-    assert bench.memory.told == [] and loose.resource_id == 'x' and loose.data() == {'a': 'b'}
+    assert bench.memory.written == [] and loose.resource_id == 'x' and loose.data() == {'a': 'b'}
     assert loose.preview() is loose
 
 

@@ -41,7 +41,7 @@ def test_the_life_of_a_plugin_of_2013(vendors):
     with pytest.raises(exception.UpdateReplace):
         bench.update({'name': 'b', 'colours': ['green'], 'watts': 6})
     bench.run('DELETE')
-    assert ('physical_id', None) in bench.memory.told
+    assert ('physical_id', None) in bench.memory.written
 
 
 @pytest.mark.parametrize('properties, text', [
@@ -64,7 +64,7 @@ def test_the_life_of_a_plugin_of_2015(vendors, runtime):
     lamp = bench.create()
     assert lamp.properties['bulb'] == 'b1'
     assert bench.polls == [False, False, True]              # the second question was answered with PollDelay
-    assert ('data', 'secret', 'glow', True) in bench.memory.told
+    assert ('data', 'secret', 'glow', True) in bench.memory.written
     assert lamp.resource_id.startswith('city-r-')
     assert lamp.FnGetAtt('level') == 3
     assert bench.update({'old_bulb': 'b1', 'settings': {'mode': 'day'}, 'tags': ['x', 'y']}) == {'tags': ['x', 'y']}
@@ -103,10 +103,10 @@ def test_errors_that_are_not_the_default_clients_pass_through_attributes(vendors
 def test_signals_become_events_unless_nothing_was_to_do(vendors):
     bench = Bench('Vendor::Kilo::Lamp')
     lamp = bench.create()
-    bench.memory.told.clear()
+    bench.memory.written.clear()
     assert lamp.signal('x') is True
     assert lamp.signal('nothing') is False
-    assert bench.memory.told == [('event', 'SIGNAL', 'COMPLETE', 'Signal: blinked')]
+    assert bench.memory.written == [('event', 'SIGNAL', 'COMPLETE', 'Signal: blinked')]
     with pytest.raises(exception.NotSupported, match='Signal resource during SUSPEND is not supported'):
         bench.fresh('SUSPEND').signal('x')
 
@@ -199,7 +199,7 @@ def test_the_oldest_names_work(vendors):
     old = bench.create()
     assert old.metadata == {'a': 1}
     old.metadata = {'b': 2}
-    assert bench.memory.told[-1] == ('metadata', {'b': 2})
+    assert bench.memory.written[-1] == ('metadata', {'b': 2})
     old.set_deletion_policy('Retain')
     assert not old.has_handler('DELETE') and old.implementation_signature() == ('Old', '')
 

@@ -7,7 +7,7 @@ import json
 import sys
 from dataclasses import dataclass
 
-from heatlite.common import commits, config, exception, messaging
+from heatlite.common import commits, exception, messaging
 from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages
@@ -70,11 +70,8 @@ class Counting:
 def main(url):
     runtimes.patch()
     runtime = runtimes.current()
-    conf = config.load([], 'burst', default_files=[])
+    conf = relayed.configured('burst', url, runtime)
     import oslo_messaging
-    oslo_messaging.get_rpc_transport(conf, url)         # declares the option
-    conf.set_override('transport_url', url)
-    conf.set_override('topic', f'burst-{runtime.uuid()}', group='engine')     # others may use the same broker
     transport = messaging.transport(conf, 'burst')
     stalled = runtime.flag()
     here, elsewhere = Counting(stalled), Counting(stalled)

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 
-from heatlite.common import config, messaging
+from heatlite.common import messaging
 from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages
@@ -26,11 +26,7 @@ class Quick:
 def main(url):
     runtimes.patch()
     runtime = runtimes.current()
-    conf = config.load([], 'leaving', default_files=[])
-    import oslo_messaging
-    oslo_messaging.get_rpc_transport(conf, url)         # declares the option
-    conf.set_override('transport_url', url)
-    conf.set_override('topic', f'leaving-{runtime.uuid()}', group='engine')   # others may use the same broker
+    conf = relayed.configured('leaving', url, runtime)
     transport = messaging.transport(conf, 'leaving')
     ends, found, over = client.BrokerClient(conf, transport), Counter(), runtime.flag()
     conf.set_override('rpc_response_timeout', 5)

@@ -7,9 +7,10 @@ import json
 import logging
 import sys
 
-from heatlite.common import config, messaging
+from heatlite.common import messaging
 from heatlite.common import runtime as runtimes
 from heatlite.rpc import server
+from tests.rpc import relayed
 
 ENGINE = 'engine-that-stops'
 
@@ -31,11 +32,7 @@ class Kept(logging.Handler):
 def main(url):
     runtimes.patch()
     runtime = runtimes.current()
-    conf = config.load([], 'stopped', default_files=[])
-    import oslo_messaging
-    oslo_messaging.get_rpc_transport(conf, url)         # declares the option
-    conf.set_override('transport_url', url)
-    conf.set_override('topic', f'stopped-{runtime.uuid()}', group='engine')   # others may use the same broker
+    conf = relayed.configured('stopped', url, runtime)
     kept = Kept()
     logging.getLogger().addHandler(kept)
     transport = messaging.transport(conf, 'stopped')

@@ -106,7 +106,7 @@ def test_a_lost_answer_is_found_again(bench, desk):
     lost = bench.fresh('CREATE')
     assert lost.find_existing() is None
     lost.handler('CREATE')()
-    bench.memory.told.clear()                               # the id never reached us
+    bench.memory.written.clear()                               # the id never reached us
     again = bench.fresh('CREATE')
     assert again.find_existing() == 'q1' and desk.opened == 1
 

@@ -191,7 +191,7 @@ def test_the_private_key_is_kept_as_a_secret(cloud):
     bench.validate()
     made = bench.create()
     assert cloud.keypairs[made.resource_id]['keypair_name'] == 'mine'
-    assert ('data', 'private_key', f'-----BEGIN {made.resource_id}-----', True) in bench.memory.told
+    assert ('data', 'private_key', f'-----BEGIN {made.resource_id}-----', True) in bench.memory.written
     bench.update({'name': 'yours'})
     assert cloud.keypairs[made.resource_id]['keypair_name'] == 'yours'
     bench.run('DELETE')

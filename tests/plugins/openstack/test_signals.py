@@ -344,9 +344,9 @@ def test_a_signal_and_the_note_that_it_was_read_are_stored_together(swift_handle
     """What a type notes is stored with its next change. A crash between two changes would count the signal again."""
     life, url = swift_handle
     put(url, {'data': 'a'})
-    before = len(life.memory.told)
+    before = len(life.memory.written)
     signals(life)
-    assert [each[0] for each in life.memory.told[before:]][:2] == ['data', 'metadata']
+    assert [each[0] for each in life.memory.written[before:]][:2] == ['data', 'metadata']
 
 
 def test_signals_that_were_read_leave_one_object(cloud: Cloud, swift_handle):

@@ -47,9 +47,9 @@ def test_life(cloud, bench, name):
     assert made.resource_id and made.get_reference_id()
     for attribute in made.attributes_schema:
         json.dumps(made.FnGetAtt(attribute))
-    told = len(here.memory.told), len(cloud.said())
+    before = len(here.memory.written), len(cloud.said())
     assert here.update(samples.required(name, packed.facts(name))) is None
-    assert (len(here.memory.told), len(cloud.said())) == told, 'nothing changed, so nothing is done'
+    assert (len(here.memory.written), len(cloud.said())) == before, 'nothing changed, so nothing is done'
     here.run('DELETE')
     assert not [path for path in cloud.things
                 if path.rpartition('/')[2] == str(made.resource_id) and path not in samples.THERE]
