@@ -6,19 +6,13 @@ A session logs in before it sends a request. keystoneauth1 raises the same class
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+import contextlib
+from collections.abc import Iterator, Mapping
 
 from keystoneauth1 import exceptions
-from keystoneauth1.access import AccessInfo
-from keystoneauth1.session import Session
 from requests import Response
 
 from heatlite.common.exception import shortened
-
-P = ParamSpec('P')
-T = TypeVar('T')
 
 REFUSAL = 401
 OF_KEYSTONE = frozenset({400, 403, 404})    # refusals in the form of Keystone ("Could not find trust"); else of a proxy
@@ -40,27 +34,16 @@ class LoginUnanswered(exceptions.AuthorizationFailure):
         super().__init__(f'Keystone gives no token: {said}')
 
 
-def own_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Make a function that logs in raise LoginRefused and LoginUnanswered in the place of errors with a status, and of
+@contextlib.contextmanager
+def own_errors() -> Iterator[None]:
+    """Raise LoginRefused and LoginUnanswered in the place of errors with a status, in a block that logs in, and of
     those of the login that looks for the versions of Keystone first: it says of no error what it was."""
-    @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return function(*args, **kwargs)
-        except exceptions.HttpError as error:
-            raise _error(error) from error
-        except (exceptions.InvalidResponse, exceptions.DiscoveryFailure) as error:
-            raise LoginUnanswered(shortened(str(error))) from error
-
-    return wrapper
-
-
-@own_errors
-def access(session: Session) -> AccessInfo:
-    """Return what Keystone says of the login of a session. Raises AttributeError for a plug-in without one."""
-    # All that are used have it, though their base has not.
-    ask: Callable[[Session], AccessInfo] = getattr(session.auth, 'get_access')      # noqa: B009
-    return ask(session)
+    try:
+        yield
+    except exceptions.HttpError as error:
+        raise _error(error) from error
+    except (exceptions.InvalidResponse, exceptions.DiscoveryFailure) as error:
+        raise LoginUnanswered(shortened(str(error))) from error
 
 
 def _error(error: exceptions.HttpError) -> LoginRefused | LoginUnanswered:

@@ -20,7 +20,6 @@ from heatlite.engine.clients import logins, sessions
 
 if TYPE_CHECKING:
     from keystoneauth1 import plugin
-    from keystoneauth1.access import AccessInfo
 
 LOG = logging.getLogger(__name__)
 
@@ -37,20 +36,11 @@ class OwnSession(sessions.SharedSession):
         super().__init__(auth)
         self._options, self._check = options, check
 
-    def access(self) -> AccessInfo:
-        """Return what Keystone said of the login, which is made if there is none."""
-        with self._own_refusals():
-            return logins.access(self)
-
-    def get_auth_headers(self, auth: plugin.BaseAuthPlugin | None = None,
-                         **kwargs: object) -> dict[str, str] | None:
-        with self._own_refusals():
-            return super().get_auth_headers(auth, **kwargs)
-
     @contextlib.contextmanager
-    def _own_refusals(self) -> Iterator[None]:
+    def login_errors(self) -> Iterator[None]:
         try:
-            yield
+            with super().login_errors():
+                yield
         except logins.LoginRefused as error:
             log_throttle.log(LOG, logging.WARNING, self._options, '%s: the service cannot log in at Keystone: %s; '
                              'heatlite-manage doctor --only %s shows more', self._options, error, self._check)

@@ -6,9 +6,9 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http import cookiejar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import requests
 from keystoneauth1 import loading, plugin
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 LOG = log.getLogger(__name__)
 
+P = ParamSpec('P')
+T = TypeVar('T')
+
 TRUSTEE = 'trustee'                         # option group with the service user's credentials
 AUTHTOKEN = 'keystone_authtoken'            # the same of the API's middleware, used where [trustee] says nothing
 LARGEST_DISCOVERY = 1000                    # version documents kept, by URL
@@ -48,21 +51,50 @@ def session(context: RequestContext) -> Session:
     return SharedSession(auth_plugin(context))
 
 
+def _logging_in(method: Callable[P, T]) -> Callable[P, T]:
+    """Make a method of sessions that may log in raise the errors of `Session.login_errors`."""
+    @functools.wraps(method)
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
+        with _login_errors(args[0]):
+            return method(*args, **kwargs)
+
+    return wrapper
+
+
+def _login_errors(session: object) -> contextlib.AbstractContextManager[None]:
+    return session.login_errors() if isinstance(session, Session) else logins.own_errors()
+
+
+@_logging_in
+def access(session: keystone_session.Session) -> AccessInfo:
+    """Return what Keystone says of the login of a session, which is made if there is none. Raises AttributeError for a
+    plug-in without one."""
+    # All that are used have it, though their base has not.
+    ask: Callable[[keystone_session.Session], AccessInfo] = getattr(session.auth, 'get_access')     # noqa: B009
+    return ask(session)
+
+
 class Session(keystone_session.Session):
     """Tells services which request they are asked for: the caller's own id of it, else ours. Clients live longer than
-    a request, so the context of the thread is asked at each call. Errors of logins are those of `logins`.
+    a request, so the context of the thread is asked at each call.
 
     `permits`: held by each request to a service; None: those that all sessions share (`os.http.limit`)."""
 
     permits: threading.BoundedSemaphore | None = None
 
-    get_auth_headers = logins.own_errors(keystone_session.Session.get_auth_headers)
-    get_endpoint = logins.own_errors(keystone_session.Session.get_endpoint)
-    get_endpoint_data = logins.own_errors(keystone_session.Session.get_endpoint_data)
-    get_api_major_version = logins.own_errors(keystone_session.Session.get_api_major_version)
-    get_all_version_data = logins.own_errors(keystone_session.Session.get_all_version_data)
-    get_user_id = logins.own_errors(keystone_session.Session.get_user_id)
-    get_project_id = logins.own_errors(keystone_session.Session.get_project_id)
+    get_auth_headers = _logging_in(keystone_session.Session.get_auth_headers)
+    get_endpoint = _logging_in(keystone_session.Session.get_endpoint)
+    get_endpoint_data = _logging_in(keystone_session.Session.get_endpoint_data)
+    get_api_major_version = _logging_in(keystone_session.Session.get_api_major_version)
+    get_all_version_data = _logging_in(keystone_session.Session.get_all_version_data)
+    get_user_id = _logging_in(keystone_session.Session.get_user_id)
+    get_project_id = _logging_in(keystone_session.Session.get_project_id)
+
+    @contextlib.contextmanager
+    def login_errors(self) -> Iterator[None]:
+        """Raise the errors of `logins` in a block that may log in."""
+        with logins.own_errors():
+            yield
 
     def request(self, url: str, method: str, *args: object, **kwargs: object) -> requests.Response:
         current = contexts.get_current()

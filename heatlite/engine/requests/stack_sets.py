@@ -19,7 +19,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS
 from heatlite.common.runtime import Runtime
 from heatlite.engine import clients
-from heatlite.engine.clients import logins
+from heatlite.engine.clients import sessions
 from heatlite.engine.requests import presenters, questions
 from heatlite.engine.requests.questions import Question
 from heatlite.language import environment as environments
@@ -53,7 +53,7 @@ class StackSets:
         Raises HTTPBadRequest without a login, HTTPServiceUnavailable if the cloud gives no token."""
         session = clients.of(context).context.keystone_session
         try:
-            catalogue = logins.access(session).service_catalog.get_endpoints(service_type=SERVICE)
+            catalogue = sessions.access(session).service_catalog.get_endpoints(service_type=SERVICE)
         except (exception.AuthorizationFailure, AttributeError):        # a fixed endpoint has no catalogue
             catalogue = None
         except services.ClientException as error:

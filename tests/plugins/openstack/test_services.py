@@ -13,7 +13,7 @@ from heatlite.common import config, crypt, exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.db.credentials import Credentials
 from heatlite.engine import clients
-from heatlite.engine.clients import constraint_names, sessions
+from heatlite.engine.clients import constraint_names, own_logins, sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
@@ -238,6 +238,15 @@ def test_a_refused_login_of_the_service_is_not_an_error_of_the_caller(cloud: Clo
     warnings = [record.getMessage() for record in caplog.records if record.levelname == 'WARNING']
     assert len(warnings) == 1 and options in warnings[0] and 'doctor --only keystone-' in warnings[0], warnings
     assert 'secret' not in warnings[0] + str(refused.value)
+
+
+@pytest.mark.parametrize('name', sorted(name for name in vars(sessions.Session) if name.startswith('get_')))
+def test_whatever_needs_the_login_of_the_service_says_whose_it_is(cloud: Cloud, domain_admin, name):
+    session = own_logins.of_domain_admin(cloud.client('keystone').v3_endpoint)
+    wanted = {'service_type': 'identity'} if {'endpoint', 'version'} & set(name.split('_')) else {}
+    cloud.fault(kind='error', service='identity', method='POST', path='*/auth/tokens', status=401, count=1)
+    with pytest.raises(exception.ServiceLoginRefused, match='stack_domain_admin'):
+        getattr(session, name)(**wanted)
 
 
 def logins_at(cloud: Cloud) -> int:

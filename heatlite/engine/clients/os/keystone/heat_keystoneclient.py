@@ -86,7 +86,7 @@ class KeystoneClient:
         return token
 
     def auth_ref(self) -> AccessInfo:
-        return logins.access(self.session)
+        return sessions.access(self.session)
 
     def url_for(self, **kwargs: object) -> str | None:
         ask: Callable[..., str | None] = self.session.get_endpoint
@@ -124,7 +124,7 @@ class KeystoneClient:
         roles = cfg.CONF.trusts_delegated_roles or trustor.role_names
         try:
             trust = self.client.trusts.create(
-                trustor_user_id=trustor.user_id, trustee_user_id=own_logins.of_trustee().access().user_id,
+                trustor_user_id=trustor.user_id, trustee_user_id=sessions.access(own_logins.of_trustee()).user_id,
                 project_id=trustor.project_id, impersonation=True, allow_redelegation=again,
                 roles=[{'name': name} for name in roles or ()])
         except exceptions.NotFound as error:
@@ -163,7 +163,7 @@ class KeystoneClient:
     def _service_user_logs_in() -> bool:
         own_logins.forget()                     # else a token that is kept would answer
         try:
-            own_logins.of_trustee().access()
+            sessions.access(own_logins.of_trustee())
         except exception.ServiceLoginRefused:
             return False
         return True
@@ -193,14 +193,14 @@ class KeystoneClient:
         if not self.stack_domain_is_configured:
             raise exception.Error(_('The domain of users inside stacks is not configured.'))
         session = own_logins.of_domain_admin(self.v3_endpoint)
-        session.access()
+        sessions.access(session)
         return IdentityClient(self._adapter(session), self.context)
 
     @functools.cached_property
     def stack_domain_id(self) -> str:
         if cfg.CONF.stack_user_domain_id:
             return str(cfg.CONF.stack_user_domain_id)
-        return str(own_logins.of_domain_admin(self.v3_endpoint).access().domain_id)
+        return str(sessions.access(own_logins.of_domain_admin(self.v3_endpoint)).domain_id)
 
     def _role_of_stack_users(self, client: IdentityClient) -> str:
         found = client.roles.list(name=cfg.CONF.heat_stack_user_role)

@@ -14,7 +14,7 @@ from oslo_config import cfg
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.clients import logins
+from heatlite.engine.clients import sessions
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.snapshots import Snapshotted
@@ -287,7 +287,7 @@ class RemoteStack(resource.Resource):
 def _username(session: Session) -> str | None:
     """The name of the user who asks the other service; None: it is not known."""
     try:
-        return str(logins.access(session).username)
+        return str(sessions.access(session).username)
     except AttributeError:                  # a fixed endpoint has none
         return None
 
