@@ -15,10 +15,12 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
+from heatlite.db.gathered import Gathered
+
 T = TypeVar('T')
 
 TOGETHER = 'together'                       # execution option: rows by table and columns
-LAST = 'DO 0'                               # changes nothing: its results are those of the statements before it
+LAST = 'SELECT 0'                           # what a message of several statements ends with: it changes nothing
 AT_ONCE = 500                               # values in an IN list, rows in a statement
 
 
@@ -170,19 +172,18 @@ def one_message(tx: sa.Connection) -> Iterator[None]:
     delays each of them otherwise.
 
     They must return no rows, and nothing may ask how many rows they have affected. The end raises what they raise."""
-    connection = tx.connection.driver_connection
-    gather = getattr(connection, 'gather', None)
-    if connection is None or gather is None:
+    gathered: Gathered | None = getattr(tx.connection.driver_connection, 'gathered', None)
+    if gathered is None:
         yield
         return
-    gather(True)
+    gathered.is_wanted = True
     try:
         yield
-        gather(False)
-        if connection.has_gathered:
-            tx.exec_driver_sql(LAST)
+        gathered.is_wanted = False
+        if gathered:
+            tx.exec_driver_sql(LAST).close()
     finally:
-        connection.discard()
+        gathered.discard()
 
 
 @cache

@@ -5,15 +5,12 @@ the system for it: 20 ms during which no other thread runs, so the first sixteen
 
 Most values of the rows that are written are texts, whole numbers and NULL. The library needs three calls for each of
 them, which is a third of what writing a row costs.
-
-Statements whose results nothing needs can be gathered and sent as one message: each one by itself is a round trip,
-during which its thread waits for the server and then for its turn in this process.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
@@ -26,11 +23,10 @@ from pymysql.constants import CLIENT, CR, FIELD_TYPE, SERVER_STATUS
 from pymysql.converters import escape_string
 
 from heatlite.db import server_connections
+from heatlite.db.gathered import SEPARATOR, Gathered
 from heatlite.db.mysql_results import MysqlResult
 from heatlite.db.pooling import with_pooling
 
-SEPARATOR: Final = b'\n;'        # the line may end with a comment, as [database] connection_trace adds one
-ENOUGH: Final = 1 << 16         # bytes of statements that are gathered: a millisecond of work in this process
 PACKET_NUMBERS: Final = 256     # of the packets of a result, from 0 again after the last one
 MOST_CONTEXTS: Final = 16       # more than there are databases and renewals of their certificates at one time
 # wsrep_sync_wait on Galera unless [database] mysql_wsrep_sync_wait is set: a SELECT, UPDATE or DELETE that is alone or
@@ -81,15 +77,12 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
 
     def __init__(self, *given: object, gathers: bool = False, **named: object) -> None:
         """`gathers`: it may gather statements, which the server has to know from the beginning."""
-        self._gathers = gathers
-        self._is_gathering = False
-        self._gathered: list[bytes] = []
-        self._size = 0
+        self.gathered = Gathered() if gathers else None
         super().__init__(*given, **named)
         self.decoders[FIELD_TYPE.DATETIME] = datetime.fromisoformat     # twenty times as fast as the library's
 
     def connect(self, sock: object = None) -> None:
-        if self._gathers:
+        if self.gathered is not None:
             self.client_flag |= CLIENT.MULTI_STATEMENTS
         with self._patient(self.connect_timeout):
             super().connect(sock)
@@ -111,54 +104,32 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
         finally:
             self._read_timeout, self._write_timeout = kept
 
-    @property
-    def has_gathered(self) -> bool:
-        """Whether statements wait to be sent."""
-        return bool(self._gathered)
-
-    def gather(self, is_wanted: bool) -> None:
-        """Keep the statements from now on, or send them with the next one. What is kept must return no rows; its
-        effect is not known, so that it affects 0 rows."""
-        self._is_gathering = is_wanted and self._gathers
-
-    def discard(self) -> None:
-        """Gather no more, and forget what was gathered."""
-        self._is_gathering, self._gathered, self._size = False, [], 0
-
     def query(self, sql: str | bytes, unbuffered: bool = False) -> int:
-        """Send a statement after those that were gathered, or gather it. Raises the error of the first one that
-        fails: the server executes none after it.
-
-        A large one is sent by itself: servers have a limit for a message, which statements are made for."""
-        if not self._is_gathering and not self._gathered:
+        """Send a statement after those that were gathered, or gather it: it affects 0 rows then. Raises the error of
+        the first one that fails: the server executes none after it."""
+        if self.gathered is None or (not self.gathered and not self.gathered.is_wanted):
             affected: int = super().query(sql, unbuffered)
             return affected
         text = sql.encode(self.encoding) if isinstance(sql, str) else bytes(sql)
-        if self._size + len(text) >= ENOUGH:
-            self._send_gathered()
-        self._gathered.append(text)
-        self._size += len(text)
-        if self._size >= ENOUGH or not self._is_gathering:
-            return self._send_gathered()
-        self._result = result = MysqlResult(self)
-        result.affected_rows = result.insert_id = 0
-        return 0
+        sent = [self._send(message) for message in self.gathered.messages(text)]
+        if self.gathered:
+            self._result = result = MysqlResult(self)
+            result.affected_rows = result.insert_id = 0
+            return 0
+        return sent[-1]
 
-    def _send_gathered(self) -> int:
+    def _send(self, statements: Sequence[bytes]) -> int:
         """Return how many rows the last one has affected. Unless the server has answered each, closes the connection
         and raises OperationalError, as if it were lost."""
-        gathered, self._gathered, self._size = self._gathered, [], 0
-        if not gathered:
-            return 0
-        affected: int = super().query(SEPARATOR.join(gathered))
+        affected: int = super().query(SEPARATOR.join(statements))
         answers = 1
         while self._result is not None and self._result.has_next:
             affected = self.next_result()
             answers += 1
-        if answers != len(gathered):
+        if answers != len(statements):
             self._force_close()
             raise err.OperationalError(CR.CR_COMMANDS_OUT_OF_SYNC,
-                                       f'{answers} of {len(gathered)} statements were answered')
+                                       f'{answers} of {len(statements)} statements were answered')
         return affected
 
     def _read_query_result(self, unbuffered: bool = False) -> int:

@@ -4,6 +4,8 @@ The PostgreSQL library tries the hosts of a URL in turn, and leaves one that say
 does so only where it waits itself. Services wait for it, so that other green threads run meanwhile, and then it would
 wait for a frozen host for ever, and never try the next one. So each host is tried by itself here, under a time limit.
 The library would block all green threads while it looks up a name, so that is done here, too.
+
+The library sends the BEGIN of a transaction by itself. Here it is sent with the first statement.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from psycopg2 import extensions
 
 from heatlite.common import host_lookups
 from heatlite.db import codec, server_connections
+from heatlite.db.gathered import SEPARATOR, Gathered
 from heatlite.db.pooling import with_pooling
 
 CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
@@ -29,6 +32,7 @@ LISTS: Final = ('host', 'hostaddr', 'port')     # parameters with a value for ea
 # target_session_attrs unless the URL has another one. A stand-by is behind its primary, so not even reads may go to it;
 # and a connection to it would stay in the pool.
 WRITABLE = 'read-write'
+BEGIN: Final = b'BEGIN ISOLATION LEVEL READ COMMITTED'          # whatever the server's default is
 
 
 def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
@@ -45,7 +49,6 @@ def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
         if reading:
             connection.autocommit = True
             return
-        connection.isolation_level = extensions.ISOLATION_LEVEL_READ_COMMITTED      # whatever the server's default is
         with connection.cursor() as cursor:
             cursor.execute(f"SET lock_timeout = '{server_connections.LOCK_WAIT}s'; "
                            f"SET idle_in_transaction_session_timeout = '{server_connections.IDLE}s'")
@@ -56,16 +59,52 @@ def make_engine(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
 class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
     """`patience`: seconds without a reply until it is given up; None: those of all connections.
 
-    It is shorter while the connection is made or tested, which no server needs long for.
+    It is shorter while the connection is made or tested, which no server needs long for. `autocommit`: whether each
+    statement is a transaction, in the place of the library's attribute of this name.
     """
 
     patience: float | None = None
+    autocommit: bool = False
 
     def __init__(self, dsn: str, *given: object) -> None:
         timeout = extensions.parse_dsn(dsn).get('connect_timeout')
         self.patience = float(timeout) if timeout else None
         super().__init__(dsn, *given)
         self.patience = None
+        self.set_session(autocommit=True)       # the library sends no BEGIN
+        self.cursor_factory = PostgresqlCursor
+        self.gathered = Gathered()
+
+    def set_isolation_level(self, level: int) -> None:
+        """Make each statement a transaction from now on, or not. Raises NotSupportedError for other levels."""
+        if level not in (extensions.ISOLATION_LEVEL_AUTOCOMMIT, extensions.ISOLATION_LEVEL_READ_COMMITTED):
+            raise psycopg2.NotSupportedError('only READ COMMITTED transactions are supported')
+        self.rollback()
+        self.autocommit = level == extensions.ISOLATION_LEVEL_AUTOCOMMIT
+
+    def messages(self, statement: bytes) -> Iterator[bytes]:
+        """Yield what is to be sent now of the statements that wait and this one; nothing if it waits, too."""
+        if not self.autocommit and not self._is_in_transaction() and not self.gathered:
+            self.gathered.add(BEGIN)
+        for statements in self.gathered.messages(statement):
+            yield SEPARATOR.join(statements)
+
+    def commit(self) -> None:
+        self.gathered.is_wanted = False
+        if self.gathered or self._is_in_transaction():
+            self._end(b'COMMIT')
+
+    def rollback(self) -> None:
+        self.gathered.discard()
+        if self._is_in_transaction():
+            self._end(b'ROLLBACK')
+
+    def _is_in_transaction(self) -> bool:
+        return bool(self.get_transaction_status() != extensions.TRANSACTION_STATUS_IDLE)
+
+    def _end(self, how: bytes) -> None:
+        with self.cursor() as cursor:
+            cursor.execute(how)
 
     @contextmanager
     def tested(self) -> Iterator[None]:
@@ -74,6 +113,19 @@ class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
             yield
         finally:
             self.patience = None
+
+
+class PostgresqlCursor(extensions.cursor):              # type: ignore[misc]
+    """Sends statements with those that its connection has gathered. The error is that of the first one that fails: the
+    server executes none after it."""
+
+    def execute(self, query: str | bytes, vars: object = None) -> None:
+        for message in self.connection.messages(self.mogrify(query, vars)):
+            super().execute(message)
+
+    def executemany(self, query: str | bytes, vars_list: Iterable[object]) -> None:
+        for each in vars_list:
+            self.execute(query, each)
 
 
 def replace_nul(engine: sa.Engine) -> None:
