@@ -167,11 +167,12 @@ def together(tx: sa.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def one_message(tx: sa.Connection) -> Iterator[None]:
+def one_message(tx: sa.Connection, with_commit: bool = False) -> Iterator[None]:
     """Send the statements of the block as one message at its end, where the driver can. Another thread that is busy
     delays each of them otherwise.
 
-    They must return no rows, and nothing may ask how many rows they have affected. The end raises what they raise."""
+    They must return no rows, and nothing may ask how many rows they have affected. The end raises what they raise.
+    `with_commit`: they may be sent with what follows, and at last with the commit, which raises their errors then."""
     gathered: Gathered | None = getattr(tx.connection.driver_connection, 'gathered', None)
     if gathered is None:
         yield
@@ -179,11 +180,12 @@ def one_message(tx: sa.Connection) -> Iterator[None]:
     gathered.is_wanted = True
     try:
         yield
-        gathered.is_wanted = False
-        if gathered:
-            tx.exec_driver_sql(LAST).close()
-    finally:
+    except BaseException:
         gathered.discard()
+        raise
+    gathered.is_wanted = False
+    if gathered and not with_commit:
+        tx.exec_driver_sql(LAST).close()
 
 
 @cache

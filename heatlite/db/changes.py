@@ -102,7 +102,7 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False,
         gathered.add(change)
     stored = _stored_stacks(tx, gathered, statements)
     known = _known_events(tx, gathered, statements) if again else set()
-    with one_message(tx):
+    with one_message(tx, with_commit=True):
         superseded = _write_stacks(tx, gathered, stored, statements, again)
         _write_rows(tx, gathered, statements)
         _write_data(tx, gathered, statements)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Final
 
@@ -117,6 +117,24 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
             result.affected_rows = result.insert_id = 0
             return 0
         return sent[-1]
+
+    def commit(self) -> None:
+        """Commit, by one message with the statements that were gathered. If one of these fails, nothing is kept."""
+        if not self.gathered:
+            super().commit()
+            return
+        self.gathered.is_wanted = False
+        try:
+            self.query('COMMIT')
+        except BaseException:
+            with suppress(err.Error):
+                self.rollback()
+            raise
+
+    def rollback(self) -> None:
+        if self.gathered is not None:
+            self.gathered.discard()
+        super().rollback()
 
     def _send(self, statements: Sequence[bytes]) -> int:
         """Return how many rows the last one has affected. Unless the server has answered each, closes the connection

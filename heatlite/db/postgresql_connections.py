@@ -13,7 +13,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Final
 
@@ -90,9 +90,15 @@ class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
             yield SEPARATOR.join(statements)
 
     def commit(self) -> None:
+        """Commit, by one message with the statements that were gathered. If one of these fails, nothing is kept."""
         self.gathered.is_wanted = False
-        if self.gathered or self._is_in_transaction():
-            self._end(b'COMMIT')
+        try:
+            if self.gathered or self._is_in_transaction():
+                self._end(b'COMMIT')
+        except BaseException:
+            with suppress(psycopg2.Error):
+                self.rollback()
+            raise
 
     def rollback(self) -> None:
         self.gathered.discard()

@@ -120,11 +120,12 @@ def test_other_statements_keep_all_their_results(db, only_mysql):
         assert cursor.fetchall() == ((1,),) and cursor.nextset() and cursor.fetchall() == ((2,),)
 
 
+@pytest.mark.parametrize('with_commit', [False, True])
 @pytest.mark.parametrize('place', [0, 1, 2])
-def test_the_error_of_any_of_them_is_raised_and_none_is_kept(db, place):
+def test_the_error_of_any_of_them_is_raised_and_none_is_kept(db, place, with_commit):
     with db.writer() as tx:
         insert(tx, 'taken')
-    with pytest.raises(db_exception.DBDuplicateEntry), db.writer() as tx, bulk.one_message(tx):
+    with pytest.raises(db_exception.DBDuplicateEntry), db.writer() as tx, bulk.one_message(tx, with_commit):
         for number in range(3):
             insert(tx, 'taken' if number == place else f't{number}')
     assert names(db) == ['taken']
@@ -163,14 +164,26 @@ def test_a_transaction_begins_with_its_first_statement(db, messages):
     assert names(db) == ['c']
 
 
-def test_what_is_gathered_at_the_end_is_written(db, messages):
-    """Nothing ends a transaction within such a block; a program that does loses nothing."""
-    if db.dialect != 'postgresql':
-        pytest.skip('the other driver sends COMMIT by itself')
-    with db.writer() as tx:
-        tx.connection.driver_connection.gathered.is_wanted = True
+def test_they_may_be_sent_with_the_commit(db, only_servers, messages):
+    with db.writer() as tx, bulk.one_message(tx, with_commit=True):
         insert(tx, 'a')
-    assert len(messages) == 1 and names(db) == ['a']
+        insert(tx, 'b')
+    with db.writer() as tx:
+        with bulk.one_message(tx, with_commit=True):
+            insert(tx, 'c')
+        assert tx.execute(sa.text('SELECT count(*) FROM template')).scalar_one() == 3
+    assert len(messages) == 3 and messages[0].count('INSERT') == 2 and 'COMMIT' in messages[0]
+    assert names(db) == ['a', 'b', 'c']
+
+
+def test_a_block_that_fails_after_them_keeps_none(db, messages):
+    with pytest.raises(ZeroDivisionError), db.writer() as tx:
+        with bulk.one_message(tx, with_commit=True):
+            insert(tx, 'a')
+        raise ZeroDivisionError
+    with db.writer() as tx:
+        insert(tx, 'b')
+    assert names(db) == ['b']
 
 
 def test_readers_take_one_statement_at_a_time(db, only_mysql):
