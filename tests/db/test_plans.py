@@ -57,6 +57,7 @@ CASES = [
     (lambda tx: stack_trees.child(tx, 's7', 'r1'), 'ix_stack_owner_id'),
     (lambda tx: stack_trees.children(tx, ['s7', 's8']), 'stack'),
     (lambda tx: resources.light(tx, 's7'), 'resource'),
+    (lambda tx: resources.light_in_parts(tx, 's7', 5), 'resource'),
     (lambda tx: resources.columns(tx, 's7', [1, 2], ('properties',)), 'resource'),
     (lambda tx: resources.named(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
     (lambda tx: resources.names_with_physical_id(tx, 's7', 'ph7-1'), 'ix_resource_physical_id'),

@@ -51,6 +51,18 @@ def test_metadata_is_compared_and_swapped(tree):
             resources.metadata(tx, 'root', 99)
 
 
+@pytest.mark.parametrize('part, number', [(1000, 3), (1250, 3), (2501, 1)])
+def test_rows_in_parts(db, counted, part, number):
+    rows = [state(number) for number in range(2500)]
+    with db.writer() as tx:
+        resources.insert_many(tx, 'big', rows)
+        resources.insert_many(tx, 'other', rows[:10])
+    with db.reader() as tx, counted(tx) as statements:
+        assert resources.light_in_parts(tx, 'big', part) == rows
+        assert len(statements) == number
+        assert resources.light_in_parts(tx, 'nobody', part) == []
+
+
 def test_many_rows_at_once(db):
     rows = [state(number) for number in range(2500)]
     with db.writer() as tx:

@@ -95,7 +95,7 @@ def load(runtime: Runtime, database: Database, lease: Lease, types: TypeRegistry
         if row is None:
             return None
         wanted = known(row) or definition(templates.get(tx, row.template_id), row, types)
-        unread = UnreadRows(database, row.id)
+        unread = UnreadRows(database, row.id, is_driven=bool(lease.epoch))
         is_partial = not tolerance(row) and (resource is not None or (bool(wanted.as_applied) and not row.converge))
         if not is_partial:
             read = unread.all_in(tx)

@@ -39,9 +39,11 @@ class UnreadRows:
     Where this engine drives the stack, it alone writes them. For a question, another engine may write them meanwhile:
     rows that are read later are newer."""
 
-    def __init__(self, database: Database, stack_id: str) -> None:
+    def __init__(self, database: Database, stack_id: str, is_driven: bool) -> None:
+        """`is_driven`: by this engine, not read for a question."""
         self._database = database
         self._stack_id = stack_id
+        self._rows = resources.light_in_parts if is_driven else resources.light
 
     def kinds(self) -> list[resources.AppliedType]:
         """Return the kinds of all rows. One SELECT."""
@@ -60,12 +62,12 @@ class UnreadRows:
         return self._add_values(tx, resources.named(tx, self._stack_id, name))
 
     def all(self) -> ReadRows:
-        """Return all rows. Two SELECTs."""
+        """Return all rows. Two SELECTs, or one more for each 10 000 rows."""
         return self._read(self.all_in)
 
     def all_in(self, tx: Connection) -> ReadRows:
         """As `all`, in `tx`."""
-        rows = resources.light(tx, self._stack_id)
+        rows = self._rows(tx, self._stack_id)
         return ReadRows(rows, resources.cached_values(tx, self._stack_id) if rows else {})
 
     def _with_values(self, find: Callable[[Connection], Sequence[ResourceState]]) -> ReadRows:
