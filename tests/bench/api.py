@@ -33,7 +33,7 @@ from tests.api import rows
 from tests.bench.writes import database
 from tests.system.processes import Program, answers, free_port
 
-STACKS, MANY, HUGE, EVENTS = 10_000, 1_000, 10_000, 1_000
+STACKS, FEW, MANY, HUGE, EVENTS = 10_000, 20, 1_000, 10_000, 1_000
 PROJECT = 'admin'
 START = datetime(2026, 11, 20, 10, 0, 0)
 CLIENTS = 4
@@ -47,20 +47,21 @@ KEYSTONE = Path(os.environ.get('HEATLITE_TEST_KEYSTONE_DIR', '/nonexistent'))
 
 def fill(db: Database) -> dict[str, str]:
     """Name -> path of what is asked for."""
-    rows_of = {1: MANY, 2: HUGE}
+    rows_of = {1: MANY, 2: HUGE, 3: FEW}
     stacks = [stack(number, rows_of.get(number, 0)) for number in range(STACKS)]
     with db.writer() as tx:
         tx.execute(sa.insert(tables.template), [{
             'id': rows.number(7, 1), 'document': json.dumps(rows.TEMPLATE), 'environment': '{}', 'files_id': None,
             'created_at': START}])
         insert(tx, tables.stack, stacks)
-        insert(tx, tables.resource, [resource(1, number) for number in range(1, MANY + 1)])
-        insert(tx, tables.resource, [resource(2, number) for number in range(1, HUGE + 1)])
+        for of, count in rows_of.items():
+            insert(tx, tables.resource, [resource(of, number) for number in range(1, count + 1)])
         insert(tx, tables.event, [event(1, number) for number in range(1, EVENTS + 1)])
-    middle, many, huge = (f'/v1/{PROJECT}/stacks/stack-{number}/{rows.number(1, number)}'
-                          for number in (STACKS // 2, 1, 2))
+    middle, many, huge, few = (f'/v1/{PROJECT}/stacks/stack-{number}/{rows.number(1, number)}'
+                               for number in (STACKS // 2, 1, 2, 3))
     return {'GET one stack': middle, 'list 20 of 10 000 stacks': f'/v1/{PROJECT}/stacks?limit=20',
-            'list 1 000 resources': f'{many}/resources', 'list 100 of 1 000 events': f'{many}/events?limit=100',
+            'list 20 resources': f'{few}/resources', 'list 1 000 resources': f'{many}/resources',
+            'list 100 of 1 000 events': f'{many}/events?limit=100',
             'list 1 000 events': f'{many}/events', 'GET one resource': f'{many}/resources/resource-500',
             'metadata of one resource': f'{many}/resources/resource-500/metadata',
             'list 10 000 resources': f'{huge}/resources'}
