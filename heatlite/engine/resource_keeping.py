@@ -50,6 +50,13 @@ class Keeping(State):
         self._writer.data(self, key, None, False)
         return True
 
+    def store_data(self) -> None:
+        """Store the data that were set or removed, now: they are durable when the call returns, after which a crash
+        does not lose them. Call it before a request of which only they tell; else the next change stores them.
+
+        A create that is safe to repeat stores them with its end, and a signal handler with the end of the signal."""
+        self._writer.store_data(self)
+
     def note_release(self) -> None:
         """Store the data, and that the next update has to look at the resource, even if its definition is the same.
 

@@ -34,12 +34,15 @@ class StoredResource:
 
 class ResourceWriter(Protocol):
     """Stores the writes of resources. A write is durable when the call returns, except `data`, which may wait for
-    the next `physical_id` or the end of the handler."""
+    the next other write or the end of the handler."""
 
     def physical_id(self, resource: State, value: str | None) -> None: ...
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         """Store one entry of data; `value` None removes it; `redact`: store it encrypted."""
+
+    def store_data(self, resource: State) -> None:
+        """Store what `data` was called with: what the resource is about to send is known after a crash."""
 
     def release(self, resource: State) -> None:
         """Store the data, and that the next update has to look at the resource: something of it is about to be
@@ -59,6 +62,9 @@ class NullWriter:
         pass
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
+        pass
+
+    def store_data(self, resource: State) -> None:
         pass
 
     def release(self, resource: State) -> None:

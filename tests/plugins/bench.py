@@ -100,6 +100,9 @@ class Memory:
     def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
         self.written.append(('data', key, value, redact))
 
+    def store_data(self, resource: Any) -> None:
+        self.written.append(('store_data',))
+
     def release(self, resource: Any) -> None:
         self.written.append(('release',))
 

@@ -11,7 +11,7 @@ from tests.plugins.importing import imported_data
 PACKAGE = Path(resources.__file__).parent
 
 
-WRITER = 'rest/stored_json.py'              # its callers name the keys
+WRITER = 'stored_json.py'              # its callers name the keys
 
 
 def stored():
@@ -30,7 +30,7 @@ def named_by(call):
     match call.func:
         case ast.Attribute(attr='data_set'):
             return call.args[:1]
-        case ast.Attribute(value=ast.Name(id='stored_json'), attr='write'):
+        case ast.Attribute(value=ast.Name(id='stored_json'), attr='write' | 'note'):
             return call.args[1:2]
     return []
 

@@ -467,7 +467,8 @@ def test_data():
     copy['k'] = 'changed'
     assert bench.fresh('CREATE').data() == {'k': 'v'}
     assert made.data_delete('k') is True and made.data_delete('k') is False
-    assert bench.memory.written == [('data', 'k', 'v', True), ('data', 'k', None, False)]
+    made.store_data()
+    assert bench.memory.written == [('data', 'k', 'v', True), ('data', 'k', None, False), ('store_data',)]
 
 
 def test_states_and_their_events():

@@ -304,6 +304,19 @@ def test_a_delete_takes_away_the_roles_that_a_failed_update_has_added(cloud):
         assert roles_of(it, 'user') == []
 
 
+def test_a_rollback_takes_away_the_roles_that_a_killed_engine_has_added(cloud):
+    with stack(cloud, engines=2) as it:
+        it.create(of_user('member'))
+        it.cluster.update(it.id, template(of_user('member', 'reader', 'admin')))
+        universe = it.cluster.universe
+        assert universe.run(lambda: roles_of(it, 'user') == ['member', 'reader'], limit=200)
+        assert it.cluster.row(it.id).status == 'IN_PROGRESS'
+        kill_the_owner(it.cluster, it.id)
+        it.cluster.update(it.id, template(of_user('member')))
+        done(it.cluster, it.id, 'UPDATE')
+        assert roles_of(it, 'user') == ['member']
+
+
 def test_a_route_of_another_is_refused_again(cloud):
     other = {'destination': '10.78.0.0/24', 'nexthop': '10.9.0.9'}
 

@@ -64,7 +64,8 @@ class _Writer:
 
 class JournalWriter(_Writer):
     """Stores the writes of a resource type. A write is durable when it returns, except in a create that is safe to
-    repeat (`idempotent_create`): its physical id is stored when the call returns. Data are stored with the next change.
+    repeat (`idempotent_create`): its physical id is stored when the call returns. Data are stored with the next change,
+    or by `store_data`.
     """
 
     def __init__(self, journal: ChangeLog, leased: LeasedStack, runtime: Runtime, work: StepContext,
@@ -86,6 +87,11 @@ class JournalWriter(_Writer):
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self._work.data.append(self._datum(key, value, redact))
+
+    def store_data(self, resource: State) -> None:
+        row = self._row(resource)
+        if self._work.data and not (row.in_progress and _is_repeatable(resource, row)):
+            self._store(resource, row)
 
     def release(self, resource: State) -> None:
         row = _released(self._row(resource))
@@ -146,6 +152,10 @@ class SignalWriter(_Writer):
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(self._datum(key, value, redact))
+
+    def store_data(self, resource: State) -> None:
+        """Leave the data to the end of the signal. Raise EntityNotFound if the resource was deleted meanwhile."""
+        self._row(resource)
 
     def release(self, resource: State) -> None:
         self._edit(resource, _released)

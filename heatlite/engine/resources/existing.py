@@ -38,7 +38,7 @@ class Noting(Protocol):
 
     def data_delete(self, key: str) -> bool: ...
 
-    def resource_id_set(self, inst: str | None) -> None: ...
+    def store_data(self) -> None: ...
 
 
 class Findable(Noting, Protocol):
@@ -91,7 +91,7 @@ def snapshot_candidates(resource: Noting, ids: Callable[[], Iterable[str]]) -> N
             raise
         known = None                        # it may be created but not listed: after a crash that is unknown
     resource.data_set(BEFORE, json.dumps(known))
-    resource.resource_id_set(resource.resource_id)
+    resource.store_data()
 
 
 def forget(resource: Noting) -> None:

@@ -156,7 +156,7 @@ class ScaledGroup(members.MemberGroup):
         self.check_pauses(scaling.sizes(self.goal, grouputils.get_size(self), largest, in_service), pause)
         if self.resource_id is not None and self.data().get(ROLLING_SIZE) != str(self.goal):
             self.data_set(ROLLING_SIZE, str(self.goal))
-            self.resource_id_set(self.resource_id)              # durable before the first batch
+            self.store_data()                                   # before the first batch
         first = self.next_template() or self.sized(self.goal)
         cookie = self.in_batches(self.update_with_template(first, self.child_params()))
         cookie['wanted']['size'] = self.goal

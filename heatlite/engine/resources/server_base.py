@@ -167,7 +167,7 @@ class BaseServer(stack_user.StackUser):
         self.data_set('metadata_container', container)
         self.data_set('metadata_object_name', name)
         self.data_set('metadata_put_url', put_url, redact=True)
-        self.resource_id_set(self.resource_id)          # the notes are durable with it, so a deletion finds them
+        self.store_data()                               # so a deletion finds the objects
         self.client('swift').put_container(container)
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))
         return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))

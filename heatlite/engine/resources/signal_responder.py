@@ -300,7 +300,7 @@ class SignalResponder(stack_user.StackUser):
 
     def _note_swift_signals(self, read: list[str]) -> None:
         self.data_set(SWIFT_SIGNALS_READ, json.dumps(read[-MOST_TIMES:]))
-        self.resource_id_set(self.resource_id)      # the times are durable with it: the running step may be another's
+        self.store_data()                           # the next change may be of another resource
 
     def _delete_signals(self) -> None:
         self._delete_ec2_signed_url()

@@ -40,7 +40,7 @@ class Killed(BaseException):
 
 
 class Journal(Memory):
-    """Knows what would be on the disk: data goes there with the next physical id."""
+    """Knows what would be on the disk: data goes there with the next physical id, or by `store_data`."""
 
     def __init__(self):
         super().__init__()
@@ -50,6 +50,10 @@ class Journal(Memory):
     def physical_id(self, resource, value):
         super().physical_id(resource, value)
         self.physical_id_stored = value
+        self.data_stored = resource.data()
+
+    def store_data(self, resource):
+        super().store_data(resource)
         self.data_stored = resource.data()
 
 

@@ -13,7 +13,7 @@ from oslo_utils import uuidutils
 
 from heatlite.common import exception
 from heatlite.engine.properties import Properties, Values
-from heatlite.engine.resources.rest import stored_json
+from heatlite.engine.resources import stored_json
 from heatlite.engine.resources.rest.bodies import without_nulls
 
 if TYPE_CHECKING:

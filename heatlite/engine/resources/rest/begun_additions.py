@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heatlite.engine.properties import Properties, Values
-from heatlite.engine.resources.rest import plans, stored_json, subresources
+from heatlite.engine.resources import stored_json
+from heatlite.engine.resources.rest import plans, subresources
 from heatlite.engine.resources.rest.applied_names import Applied
 from heatlite.engine.resources.rest.calls import DescribedCall
 
@@ -25,8 +26,7 @@ def note(resource: DescribedResource, wanted: Properties, before: Values) -> Non
     added = plans.added(what, wanted, before) if what.repaired_in_place else {}
     known = _all(resource)
     if added and added not in known:
-        stored_json.write(resource, DATA_KEY, [*known, added])
-        resource.resource_id_set(resource.resource_id)          # durable with it
+        stored_json.note(resource, DATA_KEY, [*known, added])
 
 
 def forget(resource: DescribedResource) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.engine.resources.rest import stored_json
+from heatlite.engine.resources import stored_json
 from heatlite.engine.resources.rest.calls import DescribedCall
 
 if TYPE_CHECKING:
@@ -22,8 +22,7 @@ def run(resource: DescribedResource, name: str, calls: Sequence[DescribedCall], 
     for number, call in enumerate(calls[begin:], begin + 1):
         resource.send(call)
         if number < len(calls) or not last:
-            stored_json.write(resource, DATA_KEY, {**_all(resource), name: number})
-            resource.resource_id_set(resource.resource_id)      # durable with it
+            stored_json.note(resource, DATA_KEY, {**_all(resource), name: number})
 
 
 def made(resource: DescribedResource, name: str) -> int:

@@ -6,9 +6,10 @@ service shows the volume as the former definition wants it, so the next update t
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict
+
+from heatlite.engine.resources import stored_json
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource
@@ -23,19 +24,12 @@ class FormerPlace(TypedDict):
 
 def places(resource: Resource) -> list[FormerPlace]:
     """Return the servers that the volume has to be put back into."""
-    found: list[FormerPlace] = json.loads(resource.data().get(DATA_KEY) or '[]')
-    return found
+    return stored_json.read(resource, DATA_KEY, [])
 
 
 def note(resource: Resource, wanted: Sequence[FormerPlace]) -> None:
     """Store the servers; they are durable when the call returns."""
-    if list(wanted) == places(resource):
-        return
-    if not wanted:
-        resource.data_delete(DATA_KEY)
-        return
-    resource.data_set(DATA_KEY, json.dumps(wanted))
-    resource.resource_id_set(resource.resource_id)              # durable with it
+    stored_json.note(resource, DATA_KEY, list(wanted))
 
 
 def forget(resource: Resource, server: str) -> None:

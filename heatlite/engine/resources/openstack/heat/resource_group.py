@@ -132,7 +132,7 @@ class ResourceGroup(members.MemberGroup):
             return
         self.data_set(REMOVED, ','.join(sorted(after, key=lambda name: (len(name), name))))
         if self.resource_id is not None:
-            self.resource_id_set(self.resource_id)
+            self.store_data()
 
     def _removals(self) -> set[str]:
         before = self._noted_removals()

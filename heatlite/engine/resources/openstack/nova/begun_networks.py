@@ -7,11 +7,11 @@ to be done.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heatlite.engine.clients.os.collection import without_none
+from heatlite.engine.resources import stored_json
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity
@@ -24,16 +24,14 @@ DATA_KEY = 'begun_networks'                 # list with the networks of each upd
 
 def stored(server: Server) -> list[list[Network]]:
     """Return the networks of each update that was begun and not completed, the oldest first."""
-    found: list[list[Network]] = json.loads(server.data().get(DATA_KEY) or '[]')
-    return found
+    return stored_json.read(server, DATA_KEY, [])
 
 
 def note(server: Server, wanted: Sequence[Network] | None) -> None:
     """Store what an update begins with; it is durable when the call returns."""
     known, networks = stored(server), [without_none(network) for network in wanted or ()]
     if networks not in known:
-        server.data_set(DATA_KEY, json.dumps([*known, networks]))
-        server.resource_id_set(server.resource_id)              # durable with it
+        stored_json.note(server, DATA_KEY, [*known, networks])
 
 
 def forget(server: Server) -> None:
