@@ -150,9 +150,10 @@ class Resource(Legacy, Importing):
         return identifier.ResourceIdentifier.of(self.stack.identifier(), self.name)
 
     def has_interface(self, resource_type: str) -> bool:
-        """Whether it is of that type, or the type's name resolves to its class."""
+        """Whether it is of that type, the name of its type leads to that name, or that name to its class."""
         from heatlite.engine.types import registry
-        return resource_type == self.type() or registry.current().implements(type(self), resource_type, self.stack.env)
+        return (self._leads_to(self.type(), self.name, resource_type)
+                or registry.current().implements(type(self), resource_type, self.stack.env))
 
     def implements_type(self, type_name: str, resource_name: str, wanted: str) -> bool:
         """Return what `has_interface(wanted)` of a resource of the stack is whose type has this name, without an object
@@ -160,18 +161,20 @@ class Resource(Legacy, Importing):
         from heatlite.engine.types import registry
         types = registry.current()
         try:
-            return type_name == wanted or types.implements(
+            return self._leads_to(type_name, resource_name, wanted) or types.implements(
                 types.resolve(type_name, resource_name, self.stack.env), wanted, self.stack.env)
         except exception.StackValidationFailed:
             return False
 
-    def meaning_of_type(self, type_name: str, resource_name: str) -> str:
-        """Return the name to which the stack's environment maps a type name; the name itself if it has no type."""
+    def _leads_to(self, type_name: str, resource_name: str, wanted: str) -> bool:
+        """Whether the stack's environment maps a type name to another one, or they are the same."""
         from heatlite.engine.types import registry
+        if type_name == wanted:
+            return True
         try:
-            return registry.current().meaning(type_name, resource_name, self.stack.env)
+            return registry.current().meaning(type_name, resource_name, self.stack.env) == wanted
         except exception.StackValidationFailed:
-            return type_name
+            return False
 
     def required_by(self) -> list[str]:
         """Return the names of the resources that need this one directly."""

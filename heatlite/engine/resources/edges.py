@@ -11,55 +11,26 @@ from heatlite.common import exception, turns
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 
-OLD_FAMILY, FAMILY = 'OS::Quantum::', 'OS::Neutron::'
-
 
 def of_type(resource: Resource, type_name: str) -> Iterator[Resource]:
-    """The others that are of that type, or of one that stands for it."""
-    stack = resource.stack
-    definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
-    if definitions is None:                 # not one of ours: look at all of them
-        found = [other for other in stack.values() if other.has_interface(type_name)]
-    else:
-        names = {type_name, type_name.replace(FAMILY, OLD_FAMILY)}
-        found = _kept(stack, '_of_type', type_name, lambda: [
-            stack[name] for name, each in turns.paced(definitions.items())
-            if each.type in names or _meaning(resource, each.type, name) in names])
-    return (other for other in found if other.name != resource.name)
-
-
-def with_interface(resource: Resource, type_name: str) -> Iterator[Resource]:
     """The others whose `has_interface` says that they are of that type. Objects are made of these alone."""
     stack = resource.stack
     definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
     if definitions is None:                 # not one of ours: ask all of them
         found = [other for other in stack.values() if other.has_interface(type_name)]
     else:
-        found = _kept(stack, '_with_interface', type_name, lambda: [
+        found = _kept(stack, type_name, lambda: [
             stack[name] for name, each in turns.paced(definitions.items())
             if resource.implements_type(each.type, name, type_name)])
     return (other for other in found if other.name != resource.name)
 
 
-def _meaning(resource: Resource, type_name: str, name: str) -> str:
-    """Return the type that the environment maps the type of a resource to. Remembered for the stack, because each port
-    asks."""
-    env, known = resource.stack.__dict__.get('_meanings', (None, {}))
-    if env is not resource.stack.env or not known:
-        known = {}
-        resource.stack.__dict__['_meanings'] = (resource.stack.env, known)
-    found: str | None = known.get((type_name, name))
-    if found is None:
-        found = known[type_name, name] = resource.meaning_of_type(type_name, name)
-    return found
-
-
-def _kept(stack: object, rule: str, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
-    """Return `read()`. It is remembered, below `rule`, for a stack that is only checked: its resources do not change,
-    as those of a stack with a traversal may."""
+def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
+    """Return `read()`. It is remembered for a stack that is only checked: its resources do not change, as those of a
+    stack with a traversal may."""
     if hasattr(stack, 'physical_id_of'):
         return read()
-    kept: dict[str, list[Resource]] = stack.__dict__.setdefault(rule, {})
+    kept: dict[str, list[Resource]] = stack.__dict__.setdefault('_of_type', {})
     if type_name not in kept:
         kept[type_name] = read()
     return kept[type_name]

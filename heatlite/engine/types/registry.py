@@ -212,12 +212,14 @@ class TypeRegistry:
         return self.resolve(type_name, resource_name or '')
 
     def implements(self, resource_class: object, type_name: str, environment: Environment | None = None) -> bool:
-        """Whether `type_name` resolves to that class, with whatever options."""
+        """Whether `type_name` resolves to that class, with whatever options. False for a name of a template: all
+        templates have one class."""
         try:
-            found = self.resolve(type_name, '', environment)
-            return class_options.without_options(found) is class_options.without_options(resource_class)
+            found = self._level(environment).find(_checked_name(type_name, ''), '')
         except exception.StackValidationFailed:
             return False
+        return not found.is_template and class_options.without_options(
+            self._class_of(found)) is class_options.without_options(resource_class)
 
     def constraint(self, name: str) -> type[CustomCheck] | CustomCheck | None:
         """Return a custom constraint, class or instance; None if it is unknown."""

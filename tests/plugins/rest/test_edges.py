@@ -137,7 +137,21 @@ def test_a_type_is_what_its_name_leads_to(entries, kind):
     stack = {'router': BASE['router'], 'subnet': (kind, {'network': 'public'}), 'other': (kind, {'network': 'else'})}
     if 'resources' in entries:
         del stack['other']
-    assert needs('router', stack, Environment({'resource_registry': entries})) == {'subnet'}
+    env = Environment({'resource_registry': entries})
+    assert needs('router', stack, env) == {'subnet'}
+    assert needs('port', {**stack, 'port': (PORT, {'network': 'public'})}, env) == {'subnet'}
+
+
+@pytest.mark.parametrize('kind, is_subnet', [(SUBNET, True), ('My::Subnet', True), ('My::Thing', False)])
+def test_a_template_is_the_type_whose_name_leads_to_it(kind, is_subnet):
+    """All templates have the same class."""
+    env = Environment({'resource_registry': {
+        SUBNET: 'file:///subnet.yaml', 'My::Subnet': SUBNET, 'My::Thing': 'file:///thing.yaml'}})
+    stack = {'router': BASE['router'], 'port': (PORT, {'network': 'public'}), 'it': (kind, {'network': 'public'})}
+    for made in (Acme(stack, env), Defined(stack, env)):
+        made['it'].properties = {'network': 'public'}
+        for name in ('router', 'port'):
+            assert required(made, name) == ({'it'} if is_subnet else set())
 
 
 def test_a_class_for_other_resources_is_not_the_type():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception, turns
@@ -20,16 +20,11 @@ if TYPE_CHECKING:
 def add(resource: DescribedResource, deps: Edges) -> None:
     """`deps += (resource, other)` for each other of a rule's type whose properties equal ours, or that a hook picks."""
     for rule in resource.description.after:
-        for other in turns.paced(others(resource, rule['type'])):
+        for other in turns.paced(edges.of_type(resource, rule['type'])):
             matches = hooks.REGISTERED[rule['hook']](resource, other) if 'hook' in rule else _equal(
                 resource, other, rule['where'])
             if matches:
                 deps += (resource, other)
-
-
-def others(resource: DescribedResource, type_name: str) -> Iterator[Resource]:
-    """The others whose `has_interface` says that they are of that type."""
-    return edges.with_interface(resource, type_name)
 
 
 def _equal(resource: DescribedResource, other: Resource, where: Mapping[str, str]) -> bool:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import existing
+from heatlite.engine.resources.edges import of_type
 from heatlite.engine.resources.openstack.neutron import neutron, security_rules
 from heatlite.engine.resources.rest import begun_additions, edges, subresources
 from heatlite.engine.resources.rest.calls import DescribedCall
@@ -237,7 +238,7 @@ def interface_of_the_port(resource: DescribedResource, interface: Resource) -> b
 
 def _subnets(resource: DescribedResource, network: object) -> set[object]:
     """References of the stack's own subnets of a network."""
-    return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
+    return {other.get_reference_id() or other.name for other in of_type(resource, 'OS::Neutron::Subnet')
             if network is not None and edges.known(other, 'network') == network}
 
 
