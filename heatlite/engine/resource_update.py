@@ -71,6 +71,11 @@ class Updates(Reading):
         """Whether something is released that `restore_prev_rsrc` has to take back, also if no replacement was begun."""
         return False
 
+    def has_unfinished_update(self) -> bool:
+        """Whether an update that failed or was interrupted has stored what is left to be done, and the live state does
+        not show it: `handle_update` is called also if the definition is the same."""
+        return False
+
     def was_removed_first(self) -> bool:
         """Whether `prepare_for_replace` has removed the object itself: what returns to the resource replaces it."""
         return False
@@ -145,7 +150,7 @@ class Updates(Reading):
             raise exception.UpdateReplace(str(self))
         if self.needs_replace(after_props):
             raise exception.UpdateReplace(str(self))
-        if self.is_uncertain or before != after.freeze():
+        if self.is_uncertain or self.has_unfinished_update() or before != after.freeze():
             return True
         try:
             return bool(before_props != after_props)

@@ -13,6 +13,8 @@ from heatlite.rpc import messages
 from tests.simulation import foretold as foretold_trees
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.histories import definition
+from tests.simulation.openstack import stack as services
+from tests.simulation.openstack import template as of_services
 from tests.simulation.test_nested import FILES, child_of, group, nested
 from tests.simulation.test_nested import template as of_resources
 
@@ -83,6 +85,21 @@ def test_a_preview_names_what_differs_and_why_something_is_replaced():
         assert anew['unknown'][0]['property_changes'] == {
             'value': {'old': 'obj-1', 'unknown': True, 'forces_replacement': False}}
         assert cluster.cloud.calls == calls, 'a preview touches nothing'
+
+
+def test_a_volume_with_one_unknown_value_is_updated(cloud):
+    """Its type decides nothing from that value."""
+    def wanted(name, of):
+        return of_services({
+            'key': ('OS::Heat::RandomString', {'length': of}),
+            'it': ('OS::Cinder::Volume', {'size': 1, 'name': name, 'description': {'get_attr': ['key', 'value']}})})
+
+    with services(cloud, engines=1) as it:
+        it.id = it.cluster.create('s', wanted('a', 8))
+        done(it.cluster, it.id, 'CREATE')
+        preview = it.cluster.ask(messages.PreviewUpdateStack(stack_id=it.id, template=wanted('b', 9), environment={}))
+        assert {action: [entry['resource_name'] for entry in entries]
+                for action, entries in preview.items() if entries} == {'replaced': ['key'], 'updated': ['it']}
 
 
 def test_what_others_had_to_say_is_not_asked_again():

@@ -22,9 +22,10 @@ OTHER_METHODS = (
     '_needs_update', '_resolve_any_attribute', '_show_resource', 'add_explicit_dependencies', 'cancel_grace_period',
     'check_delete_snapshot_complete', 'get_attribute', 'get_live_state', 'get_nested_parameters_stack',
     'get_reference_id', 'FnGetAtt', 'FnGetRefId', 'handle_metadata_reset', 'handle_preempt', 'handle_signal',
-    'list_named', 'metadata_update', 'needs_replace', 'needs_replace_failed', 'needs_replace_with_prop_diff',
-    'needs_replace_with_tmpl_diff', 'physical_resource_name', 'prepare_abandon', 'prepare_for_replace', 'read_imported',
-    'regenerate_info_schema', 'restore_prev_rsrc', 'validate', 'validate_template', 'was_released')
+    'has_unfinished_update', 'list_named', 'metadata_update', 'needs_replace', 'needs_replace_failed',
+    'needs_replace_with_prop_diff', 'needs_replace_with_tmpl_diff', 'physical_resource_name', 'prepare_abandon',
+    'prepare_for_replace', 'read_imported', 'regenerate_info_schema', 'restore_prev_rsrc', 'validate',
+    'validate_template', 'was_released')
 ATTRIBUTES = (
     'properties_schema', 'attributes_schema', 'update_policy_schema', 'update_allowed_properties', 'support_status',
     'default_client_name', 'required_service_extension', 'physical_resource_name_limit', 'no_signal_actions',

@@ -12,7 +12,6 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Properties, PropertyDiff
-from heatlite.engine.resource_update import Updates
 from heatlite.engine.resources import catalogue, volume_base
 from heatlite.engine.resources.openstack.cinder import taken_out, volume_steps
 from heatlite.engine.resources.openstack.cinder.volume_steps import VolumeStep
@@ -149,13 +148,9 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             steps.append({'do': 'read_only', 'flag': bool(prop_diff[self.READ_ONLY])})
         return volume_steps.around_attachment(self, steps)
 
-    always_inspected = False                # a volume is out of its server only after an update that did not complete
-
-    def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition, after_props: Properties,
-                      before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
-        """Whether the definitions differ, or the volume has to be put back into a server."""
-        return super()._needs_update(after, before, after_props, before_props, prev_resource,
-                                     check_init_complete) or bool(taken_out.places(self))
+    def has_unfinished_update(self) -> bool:
+        """Whether the volume has to be put back into a server."""
+        return bool(taken_out.places(self))
 
     def _after(self, prop_diff: dict[str, object], name: str) -> object:
         return prop_diff[name] if name in prop_diff else self.properties[name]

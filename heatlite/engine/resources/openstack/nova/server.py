@@ -17,7 +17,6 @@ from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.nova import ConsoleUrls
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties, PropertyDiff
-from heatlite.engine.resource_update import Updates
 from heatlite.engine.resources import catalogue, edges, existing, server_base
 from heatlite.engine.resources.openstack.nova import begun_networks, server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
@@ -399,13 +398,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         begun_networks.forget(self)
         return True
 
-    always_inspected = False                # networks are stored only after an update that did not complete
-
-    def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition, after_props: Properties,
-                      before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
-        """Whether the definitions differ, or an update of the networks was begun and not completed."""
-        return super()._needs_update(after, before, after_props, before_props, prev_resource,
-                                     check_init_complete) or bool(begun_networks.stored(self))
+    def has_unfinished_update(self) -> bool:
+        return bool(begun_networks.stored(self))
 
     def get_live_resource_data(self) -> tuple[Entity, Fields]:
         """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""
