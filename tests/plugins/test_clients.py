@@ -155,6 +155,20 @@ def test_filters_are_functions_and_context_managers(context, lantern):
             plugin.ignore_not_found(error)
 
 
+def test_a_call_says_whether_the_object_is_there(context, lantern):
+    def call(number, error=None):
+        asked.append(number)
+        if error is not None:
+            raise error
+
+    asked = []
+    plugin = context.clients.client_plugin('lantern')
+    assert plugin.not_found_in_call(call, 1) is False and plugin.not_found_in_call(call, 2, error=Gone()) is True
+    with pytest.raises(Busy):
+        plugin.not_found_in_call(call, 3, error=Busy())
+    assert asked == [1, 2, 3]
+
+
 def test_the_endpoint_of_the_region(context, lantern):
     plugin = context.clients.client_plugin('lantern')
     assert plugin.url_for(service_type='lighting') == 'http://lantern/public'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import inspect
+from collections.abc import Callable
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -183,6 +184,16 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
     def ignore_not_found(self, ex: BaseException) -> bool:
         """Both a function of the error being handled and a context manager: any other error is raised again."""
         return self.is_not_found(ex)
+
+    def not_found_in_call(self, function: Callable[..., object], *arguments: object, **more: object) -> bool:
+        """Make a call, and return whether the service says that it does not have the object. Other errors pass
+        through."""
+        try:
+            function(*arguments, **more)
+        except Exception as error:
+            self.ignore_not_found(error)
+            return True
+        return False
 
     @excutils.exception_filter              # type: ignore[arg-type]
     def ignore_conflict_and_not_found(self, ex: BaseException) -> bool:

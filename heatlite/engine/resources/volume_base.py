@@ -167,12 +167,7 @@ class BaseVolume(resource.Resource):
             return None
 
     def _exists(self) -> bool:
-        try:
-            self.client().volumes.get(self.resource_id)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
-            return False
-        return True
+        return not self.client_plugin().not_found_in_call(self.client().volumes.get, self.resource_id)
 
     def check_delete_complete(self, progress: VolumeDeletion) -> bool:
         if self.resource_id is None:

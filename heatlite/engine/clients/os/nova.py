@@ -371,12 +371,7 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return True
 
     def check_detach_volume_complete(self, server_id: str, attach_id: str) -> bool:
-        try:
-            self.client().volumes.get_server_volume(server_id, attach_id)
-        except Exception as error:
-            self.ignore_not_found(error)
-            return True
-        return False
+        return self.not_found_in_call(self.client().volumes.get_server_volume, server_id, attach_id)
 
     def interface_detach(self, server_id: str, port_id: str) -> bool:
         with self.ignore_not_found:

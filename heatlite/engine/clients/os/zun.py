@@ -69,12 +69,7 @@ class ZunClientPlugin(service.ServicePlugin[ContainerClient]):
             self.client().containers.update(container_id, **prop_diff)
 
     def network_detach(self, container_id: str, port_id: str) -> bool:
-        try:
-            self.client().containers.network_detach(container_id, port=port_id)
-        except Exception as error:
-            self.ignore_not_found(error)
-            return False
-        return True
+        return not self.not_found_in_call(self.client().containers.network_detach, container_id, port=port_id)
 
     def network_attach(self, container_id: str, port_id: str | None = None, net_id: str | None = None,
                        fip: str | None = None, security_groups: object = None) -> bool:

@@ -210,22 +210,13 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         backup_id = (snapshot.get('resource_data') or {}).get('backup_id')
         if backup_id is None:
             return None
-        try:
-            self.client().backups.delete(backup_id)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
+        if self.client_plugin().not_found_in_call(self.client().backups.delete, backup_id):
             return None
         return str(backup_id)
 
     def check_delete_snapshot_complete(self, backup_id: str | None) -> bool:
-        if backup_id is None:
-            return True
-        try:
-            self.client().backups.get(backup_id)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
-            return True
-        return False
+        return backup_id is None or bool(
+            self.client_plugin().not_found_in_call(self.client().backups.get, backup_id))
 
     def handle_restore(self, defn: ResourceDefinition, restore_data: Snapshotted) -> object:
         """The definition whose volume is made of the saved backup, whatever it was made of before."""

@@ -165,12 +165,7 @@ def _is_in(resource: Resource, server: str) -> bool:
 
 
 def _is_there(resource: Resource, server: str) -> bool:
-    try:
-        resource.client('nova').servers.get(server)
-    except Exception as error:
-        resource.client_plugin('nova').ignore_not_found(error)
-        return False
-    return True
+    return not resource.client_plugin('nova').not_found_in_call(resource.client('nova').servers.get, server)
 
 
 def _attach(resource: Resource, step: VolumeStep) -> bool:

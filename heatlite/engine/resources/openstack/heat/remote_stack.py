@@ -147,13 +147,7 @@ class RemoteStack(resource.Resource):
     def handle_delete(self) -> bool:
         if self.resource_id is None:
             return False
-        heat = self.heat()
-        try:
-            heat.stacks.delete(self.resource_id)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
-            return False
-        return True
+        return not self.client_plugin().not_found_in_call(self.heat().stacks.delete, self.resource_id)
 
     def handle_suspend(self) -> None:
         self._act(self.SUSPEND)
@@ -258,13 +252,7 @@ class RemoteStack(resource.Resource):
                                      check_init_complete) or True
 
     def needs_replace_failed(self) -> bool:
-        heat = self.heat()
-        try:
-            heat.stacks.get(self.resource_id or '')
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
-            return True
-        return False
+        return bool(self.client_plugin().not_found_in_call(self.heat().stacks.get, self.resource_id or ''))
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
                                      before_props: Properties) -> bool:

@@ -130,13 +130,10 @@ class Workflow(signal_responder.SignalResponder):
     def needs_replace_failed(self) -> bool:
         if self.resource_id is None:
             return True
-        try:
-            self.client().workflows.get(self.resource_id)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
+        is_gone = bool(self.client_plugin().not_found_in_call(self.client().workflows.get, self.resource_id))
+        if is_gone:
             self.resource_id_set(None)
-            return True
-        return False
+        return is_gone
 
     def get_reference_id(self) -> str:
         return self._workflow_name()

@@ -163,12 +163,7 @@ class NeutronResource(resource.Resource):
 
     def _not_found_in_call(self, function: Callable[..., object], *args: object, **kwargs: object) -> bool:
         """Whether a call says that the thing is gone."""
-        try:
-            function(*args, **kwargs)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
-            return True
-        return False
+        return bool(self.client_plugin().not_found_in_call(function, *args, **kwargs))
 
     def _delete_entity(self) -> bool | None:
         """Delete the object, and return the argument of the check; None if there is nothing to wait for. For

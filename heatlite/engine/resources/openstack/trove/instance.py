@@ -228,10 +228,7 @@ class Instance(resource.Resource):
         """`progress`: an id, if a former release has begun the delete."""
         if progress is None:
             return True
-        try:
-            self._shown()
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
+        if self.client_plugin().not_found_in_call(self._shown):
             return True
         if isinstance(progress, dict) and not progress['asked']:
             progress['asked'] = self._ask_for_deletion()

@@ -195,10 +195,7 @@ class Container(resource.Resource):
     def handle_delete(self) -> str | None:
         if self.resource_id is None:
             return None
-        try:
-            self.client().containers.delete(self.resource_id, stop=True)
-        except Exception as error:
-            self.client_plugin().ignore_not_found(error)
+        if self.client_plugin().not_found_in_call(self.client().containers.delete, self.resource_id, stop=True):
             return None
         return self.resource_id
 
