@@ -7,7 +7,6 @@ events, `planning.steps` the steps and their order.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
@@ -46,19 +45,15 @@ from heatlite.planning.commands import (
 from heatlite.planning.ending import Ending
 from heatlite.planning.protection import Denial
 from heatlite.planning.rows import NO_NAMES, Rows
+from heatlite.planning.schedule import Schedule
 from heatlite.planning.states import APPLYING, MAKING, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.target import Target
 from heatlite.planning.tolerance import Tolerance
-from heatlite.planning.walk import Walk
 
 UNCHECKED = frozenset({(Action.ADOPT, Status.COMPLETE), (Action.CHECK, Status.IN_PROGRESS)})    # of external objects
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
-# Steps that have begun and whose first call has not returned. More than the calls that run at once (256), so that none
-# waits for the next to begin; and few, so that begin and end of a short step are stored by one write of its row, and an
-# engine keeps contexts for a part of a large stack only.
-MOST_UNANSWERED = 400
 ANSWERS = (HandlerReturned, CheckReturned, Away, Failed, ReplacedSince)     # to the first call of a step
 
 
@@ -78,12 +73,9 @@ class Traversal:
         self.retry_limit = retry_limit
         self._random = random
         self._is_restored = is_restored
-        self._target_number = 0
         self._steps = StepsUnderWay()
-        self._ready: deque[Step] = deque()
+        self._schedule = Schedule(self._steps)
         self._breakpoints = Breakpoints(held or {})
-        self._walk: Walk[Step] | None = None        # of the target, once it has started
-        self._to_apply = 0                          # resources that its steps have not brought to the target yet
         self.unvisited: Set[str] = frozenset()
         self._set_target(target)
 
@@ -136,7 +128,7 @@ class Traversal:
     @property
     def has_applied(self) -> bool:
         """Whether all resources are as the target wants them. Former rows may be left."""
-        return self._walk is not None and self._to_apply == 0
+        return self._schedule.has_applied
 
     @property
     def is_interrupted(self) -> bool:
@@ -184,10 +176,7 @@ class Traversal:
         self._tolerance = Tolerance(target.tolerance, target.template_id)
         if target.tolerance:
             self._recall_failures()
-        self._target_number += 1
-        self._walk = None
-        self._ready.clear()
-        self._steps.drop_idle()
+        self._schedule.clear()
 
     def _recall_failures(self) -> None:
         """Count what had failed when the previous owner was interrupted. It is current as before the interruption: the
@@ -195,10 +184,6 @@ class Traversal:
         for row in self._rows.by_number.values():
             if row.replaced_by is None and self._tolerance.recall(row):
                 self._rows.current_numbers[row.name] = row.id
-
-    def _is_wanted(self, step: Step) -> bool:
-        """Whether the step belongs to the current target."""
-        return step.target == self._target_number and step.kind is not StepKind.CONCLUDE
 
     def _state(self, step: Step) -> StepState:
         """Return the state of the step, which begins now if there is none."""
@@ -213,11 +198,9 @@ class Traversal:
         the others may be `unread`."""
         rows = self._rows.in_memory if unvisited else self._rows.by_number
         self.unvisited = unvisited
-        built = steps.build(self.action, self.desired, rows, self._rows.current_numbers, self._target_number, unvisited,
-                            is_restored=self._is_restored)
-        self._walk = Walk(built)
-        self._to_apply = sum(step.kind is StepKind.APPLY for step in built)
-        self._ready.extend(self._walk.ready())
+        self._schedule.fill(steps.build(
+            self.action, self.desired, rows, self._rows.current_numbers, self._schedule.target_number, unvisited,
+            is_restored=self._is_restored))
         return self._advance(now)
 
     def retarget(self, target: Target, now: datetime, *, abort: str | None = None,
@@ -257,11 +240,11 @@ class Traversal:
         commands: list[Command] = []
         for number, hook in self._breakpoints.take_before().items():
             row = rows[number]
-            step = Step(self._target_number, StepKind.CONCLUDE, row.name, number)
+            step = Step(self._schedule.target_number, StepKind.CONCLUDE, row.name, number)
             commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
         for row in list(rows.values()):
             if row.in_progress:
-                commands += self._conclude(row, self._target_number)
+                commands += self._conclude(row, self._schedule.target_number)
         return commands + self._end()
 
     def _conclude(self, row: ResourceState, target: int) -> list[Command]:
@@ -381,7 +364,7 @@ class Traversal:
             return self._hold(step, row, hook)
         if is_making:
             # Interrupted under another definition: complete it with the stored one, then decide.
-            concluding = Step(self._target_number, StepKind.CONCLUDE, step.name, row.id)
+            concluding = Step(self._schedule.target_number, StepKind.CONCLUDE, step.name, row.id)
             return self._resume(concluding, row) + self._block(step, row.id)
         if row.in_progress and row.action is Action.UPDATE:
             if row.template_id == self.template_id and row.handle is not NO_HANDLE:
@@ -394,12 +377,12 @@ class Traversal:
     def _start_delete(self, step: Step, now: datetime) -> list[Command]:
         row = self._rows.get(step.row_id)
         if row is None:
-            self._complete_step(step)
+            self._schedule.complete(step)
             return []
         if row.id in self._steps.busy:
             return self._block(step, row.id)
         if row.name in self.desired and (self._rows.is_current(row) or self._is_irreplaceable(row)):
-            self._complete_step(step)          # current rows stay
+            self._schedule.complete(step)         # current rows stay
             return []
         if row.action is Action.INIT and not self._is_restored:
             return self._removed(step, row, event=False)
@@ -425,10 +408,10 @@ class Traversal:
             return self._block(step, row.id)
         action = step.action
         if row.action is Action.INIT:
-            self._complete_step(step)          # was never created: nothing to act on
+            self._schedule.complete(step)         # was never created: nothing to act on
             return []
         if row.in_progress and row.action is not action:
-            concluding = self._conclude(row, self._target_number - 1)       # interrupted in a former action
+            concluding = self._conclude(row, self._schedule.target_number - 1)       # interrupted in a former action
             if row.id in self._steps.busy:
                 return concluding + self._block(step, row.id)
             return concluding + self._start_action(step, now)
@@ -459,7 +442,7 @@ class Traversal:
     def _block(self, step: Step, number: int) -> list[Command]:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
         busy = self._steps.block(step, number)
-        is_older = not self._is_wanted(busy) and self._rows.row(number).template_id != self.template_id
+        is_older = not self._schedule.is_wanted(busy) and self._rows.row(number).template_id != self.template_id
         state = self._state(busy)
         if not is_older or step.kind is StepKind.ACTION or not self._is_preemptible(state):
             return []
@@ -500,7 +483,7 @@ class Traversal:
         if why:
             noted = [Persist(step, old, begun=begun)] if old is not None and begun is not None else []
             commands = [*noted, *self._ending.refuse(step.name, action, why)]
-            self._end_step(step)
+            self._schedule.end(step)
             return commands
         number, uuid = (old.id, old.uuid) if old is not None else (None, None)
         row = self._rows.add(step.name, self.desired[step.name].type, self._new_uuid(step.name, uuid),
@@ -535,7 +518,7 @@ class Traversal:
             if self._wants(step, Action.DELETE, 'post-delete'):
                 return self._hold(step, row, 'post-delete')
             return self._removed(step, row)
-        is_wanted, applies = self._is_wanted(step), action in APPLYING
+        is_wanted, applies = self._schedule.is_wanted(step), action in APPLYING
         row = self._rows.set(row_changes.completed(
             row, unsupported=state.unsupported, fingerprint=fingerprint if applies else '',
             requires=self.requirements(step.name) if applies and is_wanted and not state.resumed else None))
@@ -584,7 +567,7 @@ class Traversal:
             commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
             if hook == 'post-delete':
                 commands.append(self._remove(step, self._row(step)))
-            self._end_step(step)
+            self._schedule.end(step)
         return commands
 
     # --- the end of a step ------------------------------------------------------------------------------
@@ -596,41 +579,26 @@ class Traversal:
     def _applied(self, step: Step) -> list[Command]:
         """End a step whose action has completed. One that was resumed is compared with the wanted definition first, as
         every row that was completed before the interruption: what it requires may have changed since it was begun."""
-        if self._state(step).resumed and self._is_wanted(step) and not self._ending.is_stopped:
+        if self._state(step).resumed and self._schedule.is_wanted(step) and not self._ending.is_stopped:
             self._steps.renew(step)
             return self._inspect(step, self._row(step))
-        self._complete_step(step)
+        self._schedule.complete(step)
         return []
 
     def _removed(self, step: Step, row: ResourceState, event: bool = True) -> list[Command]:
         """Remove the row, and with it complete the step."""
         removal = self._remove(step, row, event)
-        self._complete_step(step)
+        self._schedule.complete(step)
         return [removal]
 
-    def _complete_step(self, step: Step) -> None:
-        """Note that the step has done its work: steps that waited for it, or for its row, become ready."""
-        self._end_step(step)
-        if self._walk is not None and self._is_wanted(step):
-            self._to_apply -= step.kind is StepKind.APPLY
-            self._ready.extend(self._walk.finish(step))
-
-    def _end_step(self, step: Step) -> None:
-        """Note that the step has ended: steps that waited for its row become ready."""
-        self._ready.extend(self._steps.end(step))
-
     def _advance(self, now: datetime) -> list[Command]:
-        """Start steps that have become ready, as many as may wait for their first call (MOST_UNANSWERED). A loop, as a
-        chain may be longer than the recursion limit."""
+        """Start steps that have become ready, as many as the schedule has room for. A loop, as a chain may be longer
+        than the recursion limit."""
         commands: list[Command] = []
-        while self._ready and self._has_room():
-            commands += self._start(self._ready.popleft(), now)
+        schedule = self._schedule
+        while schedule.ready and (self._ending.is_stopped or schedule.has_room()):
+            commands += self._start(schedule.ready.popleft(), now)
         return commands + self._end()
-
-    def _has_room(self) -> bool:
-        under_way = self._steps
-        return (len(under_way.unanswered) < MOST_UNANSWERED or self._ending.is_stopped
-                or not (under_way.busy or under_way.inspecting))        # else nothing would start the next one
 
     # --- decisions --------------------------------------------------------------------------------------
 
@@ -639,7 +607,7 @@ class Traversal:
             return []                               # inspected for an older target
         self._steps.inspecting.remove(step)
         if self._ending.is_stopped:
-            self._end_step(step)
+            self._schedule.end(step)
             return []
         row = self._row(step)
         match decide.decide(row, verdict):
@@ -665,7 +633,7 @@ class Traversal:
                                      template_id=self.template_id)
         if kept is not row:                         # else it is not written
             commands.append(Persist(step, self._rows.set(kept), event=heal, adopts_definition=bool(fingerprint)))
-        self._complete_step(step)
+        self._schedule.complete(step)
         return commands
 
     def _replace(self, step: Step, row: ResourceState, because: str, announced: bool,
@@ -716,7 +684,7 @@ class Traversal:
     def _replaced_since(self, step: Step, now: datetime) -> list[Command]:
         """Replace a row that the former site had replaced after the backup: the new row takes over its object. That of
         the row itself, if it is still there, is looked for when the row is deleted."""
-        if not self._is_wanted(step) or self._ending.is_stopped:
+        if not self._schedule.is_wanted(step) or self._ending.is_stopped:
             return self._failed(Failed(step, text.REPLACED_SINCE), now)
         return self._create_new(step, row_changes.failed(self._row(step), text.REPLACED_SINCE), now)
 
@@ -737,7 +705,7 @@ class Traversal:
     def _retry(self, step: Step, now: datetime) -> list[Command]:
         state = self._state(step)
         row = self._rows.row(state.row_id)
-        is_wanted = self._is_wanted(step) and not self._ending.is_stopped
+        is_wanted = self._schedule.is_wanted(step) and not self._ending.is_stopped
         if state.away and row.action is not Action.DELETE and not is_wanted:
             reason, state.away = state.away, ''
             return self._failed(Failed(step, reason), now)
@@ -751,7 +719,7 @@ class Traversal:
         """End a step whose unfinished object was deleted and that is not retried: restore its first failure."""
         reason = self._state(step).error or text.INTERRUPTED % Action.CREATE
         row = self._rows.set(row_changes.not_recreated(row, reason))
-        self._end_step(step)
+        self._schedule.end(step)
         return [Persist(step, row, event=False)]
 
     # --- failures ---------------------------------------------------------------------------------------
@@ -765,7 +733,7 @@ class Traversal:
             if commands is not None:
                 return commands
         row = self._rows.row(state.row_id)
-        goes_on = self._is_wanted(step) and not self._ending.is_stopped
+        goes_on = self._schedule.is_wanted(step) and not self._ending.is_stopped
         if denied and state.action is Action.UPDATE:
             event = replace(event, reason=denied, replace=False)
         reason = f'{event.reason}: {state.away}' if state.away else event.reason
@@ -785,7 +753,7 @@ class Traversal:
         that the inspection wants is not allowed, if so."""
         self._steps.inspecting.remove(step)
         if self._ending.is_stopped:
-            self._end_step(step)
+            self._schedule.end(step)
             return []
         if denied:
             return self._refused(step, self._rows.row(state.row_id), Action.UPDATE, denied)
@@ -808,7 +776,7 @@ class Traversal:
 
     def _fail(self, step: Step, row: ResourceState, reason: str) -> list[Command]:
         """Fail the step, and with it the action unless its tolerance has room."""
-        state, is_wanted = self._state(step), self._is_wanted(step)
+        state, is_wanted = self._state(step), self._schedule.is_wanted(step)
         # The resource has the text of its last attempt, and the stack that of the first one.
         action, error = state.action, state.error
         row = self._rows.set(row_changes.failed(row, reason, action))
@@ -817,7 +785,7 @@ class Traversal:
             return commands + self._passed_over(step, row, action, error)
         if is_wanted:
             commands += self._ending.fail(row.name, action, error)
-        self._end_step(step)
+        self._schedule.end(step)
         return commands
 
     def _passed_over(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
@@ -825,14 +793,14 @@ class Traversal:
         in the end, as there is something left."""
         if not self._tolerance.holds:               # the engine ended between the failure and its report
             commands = self._ending.fail(row.name, action, why)
-            self._end_step(step)
+            self._schedule.end(step)
             return commands
         commands = []
         if self.action is Action.DELETE:
             commands = self._ending.fail(row.name, action, why)
         else:
             self._ending.tolerated += 1
-        self._complete_step(step)
+        self._schedule.complete(step)
         return commands
 
     def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
@@ -843,11 +811,11 @@ class Traversal:
         if row.in_progress:
             commands.append(Persist(step, self._rows.set(row_changes.failed(row, why))))
         commands += self._ending.refuse(row.name, action, why)
-        self._end_step(step)
+        self._schedule.end(step)
         return commands
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
-        return (event.retry and self._is_wanted(step) and not self._ending.is_stopped
+        return (event.retry and self._schedule.is_wanted(step) and not self._ending.is_stopped
                 and retry.is_left(self._state(step), self.retry_limit))
 
     def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
@@ -871,4 +839,4 @@ class Traversal:
     def _end(self) -> list[Command]:
         if self._ending.is_over or self._steps.busy or self._steps.inspecting or self._breakpoints:
             return []
-        return self._ending.reached(self._walk is not None and self._walk.is_finished)
+        return self._ending.reached(self._schedule.is_finished)

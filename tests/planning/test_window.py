@@ -3,7 +3,7 @@
 import pytest
 
 from heatlite.planning import commands as c
-from heatlite.planning import traversal
+from heatlite.planning import schedule
 from heatlite.planning.states import Action, Status
 from tests.planning.drive import START, Driver
 
@@ -13,7 +13,7 @@ MANY = {f'r{number}': [] for number in range(10)}
 
 @pytest.fixture(autouse=True)
 def window(monkeypatch):
-    monkeypatch.setattr(traversal, 'MOST_UNANSWERED', WINDOW)
+    monkeypatch.setattr(schedule, 'MOST_UNANSWERED', WINDOW)
 
 
 def begun(commands):

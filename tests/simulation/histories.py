@@ -16,7 +16,7 @@ from functools import partial
 
 from heatlite.common import exception
 from heatlite.engine.reconcile.request_keys import is_suspended
-from heatlite.planning import traversal
+from heatlite.planning import schedule
 from heatlite.rpc import messages
 from tests.simulation import stores
 from tests.simulation.cluster import Cluster, wait
@@ -26,7 +26,7 @@ NOT_NOW = (*REFUSED, exception.ActionInProgress, exception.ResourceNotAvailable)
 EVENTS = ('update', 'update', 'update', 'cancel', 'stop', 'check', 'suspend', 'resume', 'freeze', 'signal', 'signal',
           'unhealthy', 'clock', 'database', 'wait')
 NAMES = [f'r{n}' for n in range(6)]
-WINDOWS = (traversal.MOST_UNANSWERED, 1, 3)       # steps that may wait for their first call, by seed
+WINDOWS = (schedule.MOST_UNANSWERED, 1, 3)        # steps that may wait for their first call, by seed
 
 
 def definition(randomness: random.Random, may_fail: bool, users: float = 0.0):
@@ -182,7 +182,7 @@ class History:
 def run(seed: int, store: str = stores.SQLITE) -> None:
     """Raises AssertionError that tells what happened."""
     history = History(seed, store)
-    begun, traversal.MOST_UNANSWERED = traversal.MOST_UNANSWERED, WINDOWS[seed % len(WINDOWS)]
+    begun, schedule.MOST_UNANSWERED = schedule.MOST_UNANSWERED, WINDOWS[seed % len(WINDOWS)]
     try:
         history.run()
     except BaseException as error:
@@ -191,7 +191,7 @@ def run(seed: int, store: str = stores.SQLITE) -> None:
             f'history {seed} (again: python -m tests.simulation.histories {seed} 1 {store}): {error}\n'
             f'killed: {history.cluster.chaos.killed}\n{told}') from error
     finally:
-        traversal.MOST_UNANSWERED = begun
+        schedule.MOST_UNANSWERED = begun
         history.cluster.close()
 
 
