@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from heatlite.planning.commands import Pause
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step, StepKind
-from heatlite.planning.steps_under_way import StepState
+from heatlite.planning.steps_under_way import StepsUnderWay
 
 Hooks = Callable[[str], Collection[str]]
 """Returns the breakpoints of a resource, by its name."""
@@ -18,9 +18,11 @@ def no_hooks(_name: str) -> Collection[str]:
 
 
 class Breakpoints:
-    def __init__(self, held: Mapping[int, str]) -> None:
+    def __init__(self, held: Mapping[int, str], under_way: StepsUnderWay) -> None:
         """`held`: row number -> breakpoint at which the row was held when the previous owner was interrupted."""
+        self._under_way = under_way
         self._hooks: Hooks = no_hooks
+        self._action = Action.INIT                  # of the stack
         self._held_before = dict(held)
         self._held: dict[Step, ResourceState] = {}
 
@@ -28,13 +30,24 @@ class Breakpoints:
         """Whether a step is held."""
         return bool(self._held)
 
-    def use(self, hooks: Hooks) -> None:
-        """Use the breakpoints of a newer definition."""
-        self._hooks = hooks
+    def use(self, hooks: Hooks, action: Action) -> None:
+        """Use the breakpoints of a newer target. `action`: of the stack."""
+        self._hooks, self._action = hooks, action
 
-    def has(self, name: str, hook: str) -> bool:
-        """Whether the user has set this breakpoint for that resource."""
-        return hook in self._hooks(name)
+    def holds(self, step: Step, action: Action, hook: str) -> bool:
+        """Whether the step is to be held at this breakpoint of `action`: the user has set it, the stack is in that
+        action, and the step has not passed it yet."""
+        return (self._action is action and hook in self._hooks(step.name)
+                and hook not in self._under_way.of(step).cleared)
+
+    def before(self, step: Step, row: ResourceState) -> str:
+        """Return the breakpoint that holds the step before it begins its action on `row`, or ''."""
+        if step.kind is StepKind.DELETE:
+            action = Action.DELETE
+        else:
+            action = Action.CREATE if row.action is Action.INIT else Action.UPDATE
+        hook = f'pre-{action.lower()}'
+        return hook if self.holds(step, action, hook) else ''
 
     def held_before(self, row: ResourceState) -> str:
         """Return the breakpoint that held the row when the previous owner was interrupted, once; or ''."""
@@ -50,8 +63,11 @@ class Breakpoints:
         """Whether rows were held when the previous owner was interrupted that are not held again."""
         return bool(self._held_before)
 
-    def hold(self, step: Step, state: StepState, row: ResourceState, hook: str) -> Pause:
+    def hold(self, step: Step, row: ResourceState, hook: str) -> Pause:
+        """Hold the step. After an action the row stays busy, so steps that wait for it do not start."""
+        state = self._under_way.of(step)
         state.row_id, state.hook = row.id, hook
+        self._under_way.unanswered.discard(step)
         self._held[step] = row
         return Pause(step, row, hook)
 
@@ -62,10 +78,3 @@ class Breakpoints:
     def take_all(self) -> dict[Step, ResourceState]:
         held, self._held = self._held, {}
         return held
-
-
-def before(step: Step, row: ResourceState) -> Action:
-    """Return the action that the step would begin on `row`: its breakpoint is `pre-ACTION`."""
-    if step.kind is StepKind.DELETE:
-        return Action.DELETE
-    return Action.CREATE if row.action is Action.INIT else Action.UPDATE

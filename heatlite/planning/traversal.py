@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 
-from heatlite.planning import breakpoints, decide, retry, row_changes, steps, text
+from heatlite.planning import decide, retry, row_changes, steps, text
 from heatlite.planning.breakpoints import Breakpoints
 from heatlite.planning.commands import (
     Abort,
@@ -75,7 +75,7 @@ class Traversal:
         self._is_restored = is_restored
         self._steps = StepsUnderWay()
         self._schedule = Schedule(self._steps)
-        self._breakpoints = Breakpoints(held or {})
+        self._breakpoints = Breakpoints(held or {}, self._steps)
         self.unvisited: Set[str] = frozenset()
         self._set_target(target)
 
@@ -169,7 +169,7 @@ class Traversal:
         self.desired = target.desired
         self.template_id = target.template_id
         self._uuid = target.uuid
-        self._breakpoints.use(target.hooks)
+        self._breakpoints.use(target.hooks, target.action)
         self._ending = Ending(target.action, target.rollback)
         self._avoided = target.avoid_template_id
         self.choose_current()
@@ -352,16 +352,16 @@ class Traversal:
             return self._resume(step, row)
         if self.desired[step.name].external and row.state in UNCHECKED and row.template_id == self.template_id:
             return self._begin(step, row, Action.CHECK, now)
-        hook = self._hook_before(step, row)
+        hook = self._breakpoints.before(step, row)
         if hook:
-            return self._hold(step, row, hook)
+            return [self._breakpoints.hold(step, row, hook)]
         if row.action is Action.INIT:
             return self._begin(step, row, self._first_action(step, None), now)
         hook = self._breakpoints.held_before(row)
-        if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._wants(
+        if row.status is Status.COMPLETE and hook == f'post-{row.action.lower()}' and self._breakpoints.holds(
                 step, row.action, hook):
             self._steps.occupy(step, row.id)                 # the action completed; its breakpoint is not cleared yet
-            return self._hold(step, row, hook)
+            return [self._breakpoints.hold(step, row, hook)]
         if is_making:
             # Interrupted under another definition: complete it with the stored one, then decide.
             concluding = Step(self._schedule.target_number, StepKind.CONCLUDE, step.name, row.id)
@@ -386,9 +386,9 @@ class Traversal:
             return []
         if row.action is Action.INIT and not self._is_restored:
             return self._removed(step, row, event=False)
-        hook = self._hook_before(step, row)
+        hook = self._breakpoints.before(step, row)
         if hook:
-            return self._hold(step, row, hook)
+            return [self._breakpoints.hold(step, row, hook)]
         if row.action is Action.DELETE and row.in_progress and row.handle is not NO_HANDLE:
             return self._resume(step, row)
         if row.action is Action.CREATE and row.in_progress and row.physical_id is None:
@@ -515,8 +515,8 @@ class Traversal:
         if action is Action.DELETE:
             if state.recreating:
                 return self._deleted_for_recreation(step, row, now)
-            if self._wants(step, Action.DELETE, 'post-delete'):
-                return self._hold(step, row, 'post-delete')
+            if not self._ending.is_stopped and self._breakpoints.holds(step, Action.DELETE, 'post-delete'):
+                return [self._breakpoints.hold(step, row, 'post-delete')]
             return self._removed(step, row)
         is_wanted, applies = self._schedule.is_wanted(step), action in APPLYING
         row = self._rows.set(row_changes.completed(
@@ -526,26 +526,11 @@ class Traversal:
         if action is Action.ADOPT and step.name in self.desired and self.desired[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
         hook = f'post-{action.lower()}'
-        if is_wanted and self._wants(step, action, hook):
-            return commands + self._hold(step, row, hook)
+        if is_wanted and not self._ending.is_stopped and self._breakpoints.holds(step, action, hook):
+            return [*commands, self._breakpoints.hold(step, row, hook)]
         return commands + self._applied(step)
 
     # --- breakpoints of the user -----------------------------------------------------------------------
-
-    def _wants(self, step: Step, action: Action, hook: str) -> bool:
-        return (self.action is action and self._breakpoints.has(step.name, hook)
-                and hook not in self._state(step).cleared and not self._ending.is_stopped)
-
-    def _hook_before(self, step: Step, row: ResourceState) -> str:
-        """Return the breakpoint that holds the step before it begins its action on `row`, or ''."""
-        action = breakpoints.before(step, row)
-        hook = f'pre-{action.lower()}'
-        return hook if self._wants(step, action, hook) else ''
-
-    def _hold(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
-        """Hold the step. After an action the row stays busy, so steps that wait for it do not start."""
-        self._steps.unanswered.discard(step)
-        return [self._breakpoints.hold(step, self._state(step), row, hook)]
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
         row = self._breakpoints.take(step)
