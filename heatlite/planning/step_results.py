@@ -131,11 +131,11 @@ def recovered(state: TraversalState, step: Step, outcome: Outcome, physical_id: 
     """Go on with a call that was interrupted. `physical_id`: of its object, if that was found."""
     progress = state.steps.of(step)
     progress.first = False                          # the interrupted call may have stored data
-    progress.is_unknown = outcome is Outcome.UNKNOWN
     row = state.rows.row(progress.row_id)
-    if step.kind is StepKind.DELETE:
+    if step.kind is StepKind.DELETE:                # whatever became of the create
         row = state.rows.set(row_changes.identified(row, physical_id))
         return step_actions.begin(state, step, row, Action.DELETE, now)
+    progress.is_unknown = outcome is Outcome.UNKNOWN
     match outcome:
         case Outcome.RETRY:                         # the call had no effect, or repeating it is safe
             return [step_actions.call(state, step)]

@@ -398,6 +398,24 @@ def test_a_create_of_which_nothing_is_known_has_failed_and_is_replaced():
     assert [row.name for row in made.rows] == ['b', 'a'] or [row.name for row in made.rows] == ['a', 'b']
 
 
+def deleted_after_an_interruption(**options):
+    """The deletion of a stack whose only create was interrupted, so that nothing is known of its object."""
+    driver = Driver(recovers=Outcome.UNKNOWN, **options).traversal(Action.CREATE, {'a': []})
+    return driver.crash(Action.DELETE, {}, 't2', next_row=9).run()
+
+
+def test_a_deletion_of_which_nothing_was_known_is_tried_again():
+    gone = deleted_after_an_interruption(fails=busy(2, Action.DELETE), retry=True)
+    assert gone.finish == (Status.COMPLETE, 'Stack DELETE completed successfully')
+    assert gone.actions('DELETE') == ['a'] * 3 and len(gone.pauses) == 2
+
+
+def test_a_deletion_of_which_nothing_was_known_fails_as_a_deletion():
+    failed = deleted_after_an_interruption(fails=lambda name, action: action is Action.DELETE)
+    assert failed.finish == (Status.FAILED, 'Resource DELETE failed: Boom: resources.a: no')
+    assert failed.state() == {'a': ('DELETE', 'FAILED')} and failed.actions('DELETE') == ['a']
+
+
 # --- a handler that asks for a replacement --------------------------------------------------------------------
 
 def replacing(fails):
