@@ -133,4 +133,4 @@ def _same(theirs: object, wanted: object) -> bool:
 def id_of(resource: DescribedResource, entry: Mapping[str, object]) -> str:
     """A list may call `id` what the answer to a creation calls by a longer name."""
     plain = resource.description.id.isidentifier() and resource.description.id not in entry and 'id' in entry
-    return str(entry['id'] if plain else resource._id_of(entry))
+    return str(entry['id'] if plain else names.physical_id(resource, entry))

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine import translation
 from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.description import TypeDescription
-from heatlite.engine.resources.rest.templating import pick
+from heatlite.engine.resources.rest.templating import fill, pick
 from heatlite.engine.resources.rest.words import Find, Fold
 
 if TYPE_CHECKING:
@@ -34,6 +35,22 @@ def is_given(resource: DescribedResource) -> bool:
     """The template names the thing itself, so other things may have that name too."""
     wanted = resource.description.name_property
     return wanted is not None and wanted in resource.properties and bool(resource.properties[wanted])
+
+
+def physical_id(resource: DescribedResource, answer: object) -> object:
+    """Return the id of an object: as the hook or the template of the description makes it, or the field of `answer`.
+
+    Raises Error if the answer has no such field.
+    """
+    what = resource.description
+    if 'id' in what.hooks:
+        return hooks.call(what, 'id', resource, answer)
+    if '{' in what.id:
+        return fill(what.id, resource.scope(answer=answer))
+    value = pick(answer, what.id)
+    if value is None:
+        raise exception.Error(_('The service did not say the %(field)s of what it made.') % {'field': what.id})
+    return value
 
 
 def unwrapped(what: TypeDescription, answer: object) -> object:
