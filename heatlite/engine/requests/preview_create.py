@@ -11,7 +11,7 @@ from heatlite.engine.requests import presenters
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.catalog import Catalog
-from heatlite.language import lint, nested
+from heatlite.language import lint, nested, property_checks, reference_checks
 from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.facts import TypeFacts
@@ -58,7 +58,7 @@ class _Tree:
         definition = checker.definition
         deque(checker.diagnostics(), maxlen=0)       # fills the facts; the diagnostics were reported before
         needed_by = graph.dependents(
-            (name, checker.requires(resource)) for name, resource in definition.resources.items())
+            (name, reference_checks.requires(checker, resource)) for name, resource in definition.resources.items())
         self._take(len(definition.resources))
         shown: list[object] = []
         for name, resource in definition.resources.items():
@@ -71,7 +71,8 @@ class _Tree:
             raw = presenters.wanted(name, definition, needed_by)
             facts = checker.facts.get(name)
             if facts is not None:
-                raw |= {'attributes': _attributes(facts), 'properties': _properties(checker.guessed(resource))}
+                raw |= {'attributes': _attributes(facts),
+                        'properties': _properties(property_checks.guessed(checker, resource))}
             raw = presenters.masked(raw, definition.mask)
             shown.append(raw if parent is None else {**raw, 'parent_resource': parent})
         return shown

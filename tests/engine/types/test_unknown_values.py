@@ -15,7 +15,7 @@ from heatlite.engine.resources.rest import rules
 from heatlite.engine.types import catalog
 from heatlite.engine.types.draft import DraftStack
 from heatlite.language import definition as definitions
-from heatlite.language import lint
+from heatlite.language import lint, property_checks
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment
 from heatlite.language.schema import Schema
@@ -121,7 +121,7 @@ def document(order, shape, unknown):
 def test_no_type_stumbles_over_what_is_not_known_yet(types, monkeypatch, order, source, shape, depth):
     """`depth` 1: as the checks of nested stacks ask, whose values are guesses. What would forgive the types of others
     is taken away here."""
-    monkeypatch.setattr(lint, 'is_known', lambda value: True)
+    monkeypatch.setattr(property_checks, 'is_known', lambda value: True)
     definition = definitions.build(
         templates.from_mapping(document(order, shape, SOURCES[source])), Environment({}, types.operator), {},
         definitions.StackIdentity('s', None, 'p'), assume_unknown=True)
