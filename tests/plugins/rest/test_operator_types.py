@@ -98,6 +98,25 @@ def test_a_wait_of_another_form(load, wait, text):
     assert failure.error == f'line 8: Acme::Lamp, wait: {text}'
 
 
+@pytest.mark.parametrize('word, value', [
+    ('wait', '{field: state, ready: [lit]}'), ('gone', '[404]'), ('healthy', '{state: lit}'), ('keep_failed', '{}'),
+    ('suspend', '[PUT /lamps]'), ('resume', '[PUT /lamps]')])
+def test_what_needs_an_object_that_is_shown(load, word, value):
+    """Else it would fail when the object was created, or deleted."""
+    lines = LAMP.replace('key: lamp', f'show: false\n      {word}: {value}').replace(
+        'attributes: {color: color}', 'send: all')
+    failure, = load(lines).failures
+    assert failure.error == f'line 9: Acme::Lamp, {word}: this reads the object, which is not shown'
+
+
+@pytest.mark.parametrize('existing', ['{by: [watts]}', '{mark: watts}'])
+def test_a_search_needs_a_path(load, existing):
+    lines = LAMP.replace('create: POST', 'create: POST /lamps').replace(
+        'path: /lamps', f'object: "/lamps/{{id}}"\n      existing: {existing}')
+    failure, = load(lines).failures
+    assert failure.error == 'line 8: Acme::Lamp, existing: there is no path to list objects from'
+
+
 @pytest.mark.parametrize('given, text', [
     ('{valus: [gone]}', 'valus: not known; did you mean "values"?'),
     ('{values: gone}', "field is missing; values: a list is wanted, not 'gone'"),

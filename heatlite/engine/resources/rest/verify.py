@@ -22,6 +22,7 @@ def diagnostics(what: TypeDescription, facts: PackedFacts) -> Iterator[tuple[str
     yield from references(what, facts)
     yield from _updates(what, properties)
     yield from _attributes(what, facts.get('attributes', {}))
+    yield from _reads(what)
     if what.create is None and not what.follow:
         yield 'create', 'nothing is ever created'
 
@@ -137,6 +138,18 @@ def _attributes(what: TypeDescription, attributes: Mapping[str, object]) -> Iter
         for name in attributes:
             if name != 'show' and not set(what.attributes.get(name, {})) & {'call', 'data', 'value', 'hook'}:
                 yield 'attributes', f'nothing tells {name}'
+
+
+def _reads(what: TypeDescription) -> Iterator[tuple[str, str]]:
+    """Yield the words whose requests cannot be sent."""
+    if what.show is None:
+        switches = {'suspend': what.suspend, 'resume': what.resume} if what.send == 'all' else {}
+        for word, value in {'gone': what.gone, 'healthy': what.healthy, 'keep_failed': what.keep_failed,
+                            'wait': what.waits or None, **switches}.items():
+            if value not in (None, ()):
+                yield word, 'this reads the object, which is not shown'
+    if what.path is None and isinstance(what.existing, Mapping) and 'calls' not in what.existing:
+        yield 'existing', 'there is no path to list objects from'
 
 
 def _hooks(what: TypeDescription) -> Iterator[tuple[str, str]]:
