@@ -44,7 +44,7 @@ WORDS = frozenset({
     'name_limit', 'mark', 'support', 'removed', 'not_reset', 'replaces',
     'folded', 'updates', 'ends'})
 SOURCES = frozenset({'field', 'call', 'value', 'data', 'hook'})     # of attributes
-HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
+HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'exists')
 
 
 Mistake = tuple[tuple[object, ...], str]

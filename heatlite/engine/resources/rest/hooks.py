@@ -2,9 +2,9 @@
 
     body     (resource, body, given, action) -> body          create   (resource, call) -> call
     update   (resource, calls, changed) -> calls              delete   (resource, calls) -> calls
-    id       (resource, answer) -> id                         done     (resource, action) -> whether it is ready
-    check    (resource), raises                               replace  (resource, changed, after, before) -> bool
-    live     (resource, wanted, found) -> {property: value}    exists   (resource, given, answer) -> whether it is there
+    id       (resource, answer) -> id                         check    (resource), raises
+    replace  (resource, changed, after, before) -> bool       live     (resource, wanted, found) -> {property: value}
+    exists   (resource, given, answer) -> whether it is there
 
 and an attribute's is (resource, name) -> value.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception
-from heatlite.engine.resources.rest import hooks, service
+from heatlite.engine.resources.rest import service
 
 if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import DescribedResource
@@ -14,10 +14,7 @@ if TYPE_CHECKING:
 def is_ready(resource: DescribedResource, action: str) -> bool:
     """Return whether the object is as `action` ('create', 'update') leaves it. Raises ResourceInError,
     ResourceUnknownStatus."""
-    what = resource.description
-    if 'done' in what.hooks:
-        return bool(hooks.call(what, 'done', resource, action))
-    wait = what.waits.get(action)
+    wait = resource.description.waits.get(action)
     return wait is None or wait.is_over(resource.shown(fresh=True))
 
 
