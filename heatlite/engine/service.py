@@ -55,7 +55,7 @@ from heatlite.engine.types import registry as registries
 
 LOG = logging.getLogger(__name__)
 
-BINARY, TOPIC = 'heat-engine', 'engine'
+BINARY = 'heat-engine'
 
 
 class EngineService:
@@ -210,5 +210,5 @@ class EngineService:
 
     def _describe(self) -> EngineDescription:
         host = self._conf.host or socket.gethostname()
-        return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
+        return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': self._conf.engine.topic,
                 'report_interval': self._conf.periodic_interval}

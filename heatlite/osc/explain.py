@@ -107,7 +107,7 @@ def lines(found: OfStack) -> Iterator[str]:
             f"{'/'.join(each['path'])} {each['seconds']} s{_last_time(each)}"
             for each in found['critical_path'][-SHOWN:])
     for new in found.get('replaced', ())[:SHOWN]:       # a service of the previous release tells none
-        yield f"  replaced: {'/'.join(new['path'])} because of {_why_replaced(new)}"
+        yield f"  replaced: {'/'.join(new['path'])} because {_why_replaced(new)}"
 
 
 def _last_time(span: ShownSpan) -> str:
@@ -119,8 +119,8 @@ def _why_replaced(found: ShownReplaced) -> str:
     if cause:
         own = f" ({', '.join(found['properties'])} changed, too)" if found['properties'] else ''
         return cause['text'] + own
-    return (', '.join(found['properties']) or ', '.join('/'.join(path) for path in found['because_of'])
-            or 'a value that its definition takes from elsewhere')
+    return 'of ' + (', '.join(found['properties']) or ', '.join('/'.join(path) for path in found['because_of'])
+                    or 'a value that its definition takes from elsewhere')
 
 
 def _causes(found: Explanation) -> Iterator[str]:

@@ -78,7 +78,7 @@ class History:
                 cluster.ask(messages.CancelStack(stack_id, rollback=how == 'cancel'), allowed=REFUSED)
             case 'check' | 'suspend' | 'resume' as action:
                 self.tell(action)
-                cluster.ask(messages.StackAction(stack_id, action), allowed=REFUSED)
+                cluster.ask(messages.StackAction(stack_id, action), allowed=NOT_NOW)
             case 'signal':
                 self.signal(stack_id, randomness.choice(NAMES))
             case 'unhealthy':

@@ -85,7 +85,7 @@ class Story:
             case 'cancel':
                 cluster.ask(messages.CancelStack(stack_id, rollback=True), allowed=REFUSED)
             case 'check' | 'suspend' | 'resume':
-                cluster.ask(messages.StackAction(stack_id, what), allowed=REFUSED)
+                cluster.ask(messages.StackAction(stack_id, what), allowed=NOT_NOW)
             case 'signal':
                 cluster.ask(messages.SignalResource(stack_id, randomness.choice(['r0', 'r1']), {'word': 'w'}),
                             allowed=NOT_NOW)

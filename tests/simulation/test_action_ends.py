@@ -248,30 +248,34 @@ def test_a_newer_request_has_its_own_number_of_tries():
 
 # --- a newer request takes the place of an action ------------------------------------------------------------------
 
-def suspended_while_a_snapshot_is_made(cluster):
+def updated_while_a_snapshot_is_made(cluster):
     """The snapshot ends, although the engine that was making it may not have heard of the other request."""
     stack_id = cluster.create('s', template({'a': {'type': 'Sim::Thing'}}))
     done(cluster, stack_id, 'CREATE')
     cluster.chaos.enabled = True
     cluster.ask(messages.SnapshotStack(stack_id, 'monday'), allowed=[exception.ActionInProgress])
-    suspend(cluster, stack_id)
+    cluster.update(stack_id, template({'a': {'type': 'Sim::Thing', 'properties': {'value': 'new'}}}))
+    assert_ended(cluster, stack_id)
+    done(cluster, stack_id, 'UPDATE')
     with cluster.database.reader() as tx:
         assert {each.status for each in snapshots.page(tx, stack_id)} <= {'COMPLETE', 'FAILED'}
 
 
-def suspended_while_it_is_created(cluster):
-    stack_id = cluster.create('s', template({'a': slow()}))
-    assert cluster.universe.run(lambda: cluster.cloud.objects, limit=100)
+def suspended_while_it_is_checked(cluster):
+    stack_id = cluster.create('s', template({'a': {'type': 'Sim::Thing'}}))
+    done(cluster, stack_id, 'CREATE')
     cluster.chaos.enabled = True
+    cluster.ask(messages.StackAction(stack_id, 'check'))
     suspend(cluster, stack_id)
 
 
-def checked_while_it_is_created(cluster):
+def checked_after_its_create_was_stopped(cluster):
     """What was being made when the engine died is not taken for made."""
     stack_id = cluster.create('s', template({'a': slow()}))
     assert cluster.universe.run(lambda: ('CREATE', 'IN_PROGRESS') in {
         each[:2] for rows in cluster.states(stack_id).values() for each in rows}, limit=100)
     cluster.chaos.enabled = True
+    cluster.ask(messages.CancelStack(stack_id, rollback=False), [exception.NotSupported])     # stopped before the kill
     cluster.ask(messages.StackAction(stack_id, 'check'))
     assert_ended(cluster, stack_id)
     assert len(cluster.cloud.objects) == 1
@@ -285,7 +289,7 @@ def suspend(cluster, stack_id):
     assert [each[:2] for each in cluster.states(stack_id)['a']] == [('SUSPEND', 'COMPLETE')]
 
 
-@pytest.mark.parametrize('life', [suspended_while_a_snapshot_is_made, suspended_while_it_is_created,
-                                  checked_while_it_is_created], ids=lambda life: life.__name__)
+@pytest.mark.parametrize('life', [updated_while_a_snapshot_is_made, suspended_while_it_is_checked,
+                                  checked_after_its_create_was_stopped], ids=lambda life: life.__name__)
 def test_killed_while_a_newer_request_takes_over(life):
     assert kill_engines_in(life, 3, from_the_start=False, engines=1) > 3

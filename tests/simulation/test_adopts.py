@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.rpc import messages
 from tests.simulation import cloud
 from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, wait
@@ -83,15 +84,12 @@ def test_an_update_goes_on_with_the_adopt():
 
 
 @pytest.mark.parametrize('action', ['check', 'suspend'])
-def test_an_update_goes_on_with_an_adopt_that_an_action_ended(action):
+def test_an_adopt_goes_on_that_is_in_progress_at_another_action(action):
     with Cluster(engines=1, enable_stack_adopt=True) as cluster:
         stack_id = begin(cluster)
-        cluster.ask(messages.StackAction(stack_id, action))
+        cluster.ask(messages.StackAction(stack_id, action), [exception.ActionInProgress])
         Gate.is_open = True
-        cluster.settle(stack_id)
-        if action == 'suspend':
-            cluster.ask(messages.StackAction(stack_id, 'resume'))
-            cluster.settle(stack_id)
+        done(cluster, stack_id, 'ADOPT')
         updated(cluster, stack_id)
         assert_all_adopted(cluster, stack_id)
 

@@ -85,7 +85,7 @@ CASES = {
     'a file': Case('file', 'a because of fixed', first={
         'template': template({'get_file': 'text'}), 'files': {'text': 'one'}}, after={
         'template': template({'get_file': 'text'}), 'files': {'text': 'two'}}),
-    'unhealthy': Case('unhealthy', 'a because of it is marked as unhealthy by tester at 2', before=mark,
+    'unhealthy': Case('unhealthy', 'a because it is marked as unhealthy by tester at 2', before=mark,
                       cause={'what': 'felt so', 'by': 'tester'}),
     'a failed check': Case('unhealthy', 'gone', before=check),
     'gone': Case('gone', 'its object is gone in the cloud at 2', before=remove, after={

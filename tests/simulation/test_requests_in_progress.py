@@ -57,11 +57,22 @@ def expected(kept, before):
 
 EVERY = dict.fromkeys(IN_PROGRESS)
 NOT_WHILE_DELETING = {**EVERY, Action.DELETE: NotSupported}
+SWITCHES = (Action.CHECK, Action.SUSPEND, Action.RESUME)
+
+
+def only_during(*taken_over):
+    """What is refused with ActionInProgress, but during these actions: the others would not go on."""
+    return {**{action: None if action in taken_over else ActionInProgress for action in IN_PROGRESS},
+            Action.DELETE: NotSupported}
+
+
 USERS = {                               # request -> (what it begins, what that needs of LEFT, what it is refused with)
     'update': (Action.UPDATE, {'adopt', 'facade'}, {**NOT_WHILE_DELETING, Action.SUSPEND: NotSupported}),
-    'suspend': (Action.SUSPEND, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING),
-    'resume': (Action.RESUME, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING),
-    'check': (Action.CHECK, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING),
+    'suspend': (Action.SUSPEND, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'},
+                only_during(*SWITCHES)),
+    'resume': (Action.RESUME, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'},
+               only_during(*SWITCHES)),
+    'check': (Action.CHECK, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, only_during(Action.CHECK)),
     'snapshot': (Action.SNAPSHOT, set(), dict.fromkeys(IN_PROGRESS, ActionInProgress)),
     'restore': (Action.RESTORE, {'adopt', 'facade', 'restore'}, {**NOT_WHILE_DELETING, Action.SUSPEND: NotSupported}),
     'delete': (Action.DELETE, {'facade'}, EVERY),

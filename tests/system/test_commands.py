@@ -400,7 +400,7 @@ def test_wait(run, files):
     assert 'awaited CREATE_COMPLETE: ' in run('stack', 'wait', '--interval', '0.2', 'awaited')
     slow = files['lamp'].with_name('awaited.yaml')
     slow.write_text(TEMPLATE.replace('{value: {get_attr', '{action_wait_secs: {update: 600}, value: {get_attr'))
-    stack_id = run.json('stack', 'update', '-t', slow, 'awaited')['id']
+    stack_id = run.json('stack', 'update', '-t', slow, '--parameter', 'length=9', 'awaited')['id']
     said = run('stack', 'wait', '--timeout', '0', '--quiet', 'awaited', code=3)
     assert said == 'awaited is still UPDATE_IN_PROGRESS after 0 s\n'
     run('stack', 'cancel', '--no-rollback', 'awaited')

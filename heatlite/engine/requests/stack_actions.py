@@ -25,7 +25,7 @@ from heatlite.engine.requests.orphans import Orphans
 from heatlite.engine.requests.ownership import Ownership, check_former, is_from_backup
 from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.request_parts import RequestParts
-from heatlite.engine.requests.stored_stacks import check_not_deleting, check_tag, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_tag, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -37,6 +37,13 @@ Store = Callable[[Connection, stacks.StoredStack], stacks.Requested]
 `request`: what the action adds to that which lasts of the former request (`reconcile.request_keys`).
 It may be called again, after a conflict of transactions."""
 PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
+# Actions in progress whose place another one may take: nothing that was asked for is lost. What a create or an update
+# has not begun yet would never be made, and the stack would be COMPLETE without it.
+TAKEN_OVER = {
+    Action.CHECK: (Action.CHECK,),
+    Action.SUSPEND: (Action.CHECK, Action.SUSPEND, Action.RESUME),
+    Action.RESUME: (Action.CHECK, Action.SUSPEND, Action.RESUME),
+}
 
 
 class StackActions:
@@ -157,7 +164,7 @@ class StackActions:
         if action not in (Action.SUSPEND, Action.RESUME, Action.CHECK):
             raise exception.HTTPBadRequest(_('Invalid action %s specified') % message.action)
         try:
-            self.begin(context, message.stack_id, action, refuse_while_deleting(action))
+            self.begin(context, message.stack_id, action, only_if_nothing_is_lost(action))
         except AlreadyInState:
             return
 
@@ -364,12 +371,15 @@ def _check_not_forced(tx: Connection, row: stacks.StoredStack, action: Action) -
         raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
 
 
-def refuse_while_deleting(action: Action) -> Store:
-    """Return a function for `StackActions.begin` that refuses any action during a delete: it raises AlreadyInState or
-    NotSupported. After one that has failed, the resources that are left can be acted on."""
+def only_if_nothing_is_lost(action: Action) -> Store:
+    """Return a function for `StackActions.begin` that refuses a check, suspend or resume in the place of what has to go
+    on (TAKEN_OVER): it raises AlreadyInState, NotSupported during a delete, or ActionInProgress. After a delete that
+    has failed, the resources that are left can be acted on."""
     def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise AlreadyInState
         check_not_deleting(row, action)
+        if row.action not in TAKEN_OVER[action]:
+            check_idle(row)
         return {}
     return check

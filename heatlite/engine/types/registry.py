@@ -85,7 +85,7 @@ class TypeRegistry:
 
     def _log_change(self, name: str, value: object) -> None:
         old = self._entries.get(name)
-        if old is not None and old is not value:
+        if old is not None and old != value:
             LOG.warning('Changing %s from %s to %s', name, _shown(old), _shown(value))
         status = getattr(value, 'support_status', None)
         if status is not None and status.status != support.SUPPORTED and status.message:
