@@ -5,6 +5,7 @@ follow.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import existing
@@ -59,13 +60,7 @@ def create_in_turn(resource: DescribedResource) -> bool:
         if found is not None:
             _store_id(resource, found)
             return True
-    try:
-        create(resource)
-    except Exception as error:
-        if not readiness.may_ask_again(resource, 'create', error):
-            raise
-        return False
-    return True
+    return readiness.sent_in_turn(resource, 'create', partial(create, resource))
 
 
 def _store_id(resource: DescribedResource, physical_id: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from keystoneauth1.exceptions import HttpError
@@ -38,14 +39,9 @@ def delete(resource: DescribedResource) -> None:
 def delete_in_turn(resource: DescribedResource) -> bool:
     """Send all requests. Return False if the service is busy with something that must end first."""
     try:
-        delete(resource)
+        return readiness.sent_in_turn(resource, 'delete', partial(delete, resource))
     except waits.ObjectNotDeletable:
         return False
-    except Exception as error:
-        if not readiness.may_ask_again(resource, 'delete', error):
-            raise
-        return False
-    return True
 
 
 def discard(resource: DescribedResource, physical_id: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception
@@ -33,7 +34,19 @@ def is_gone(resource: DescribedResource) -> bool:
         return True
 
 
-def may_ask_again(resource: DescribedResource, action: str, error: Exception) -> bool:
+def sent_in_turn(resource: DescribedResource, action: str, send: Callable[[], None]) -> bool:
+    """Send the requests of an action by `send()`. Return False if the service is busy with something that must
+    end first: they are to be sent again."""
+    try:
+        send()
+    except Exception as error:
+        if not _may_ask_again(resource, action, error):
+            raise
+        return False
+    return True
+
+
+def _may_ask_again(resource: DescribedResource, action: str, error: Exception) -> bool:
     """Return whether the service is busy with something else and says so: not an error, for as long as the stack's time
     allows.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypedDict
 
 from heatlite.engine.properties import Properties
@@ -97,13 +98,8 @@ def _having(resource: DescribedResource, properties: Properties) -> Iterator[Non
 def complete(resource: DescribedResource, stored: UpdateCalls) -> bool:
     """Send the requests that `start` has returned, and wait for the object. Return whether all is done."""
     calls = [DescribedCall.read(call) for call in stored['calls']]
-    try:
-        call_progress.run(resource, 'update', calls, last='update' not in resource.description.waits)
-    except Exception as error:
-        if not readiness.may_ask_again(resource, 'update', error):
-            raise
-        return False
-    if not readiness.is_ready(resource, 'update'):
+    send = partial(call_progress.run, resource, 'update', calls, last='update' not in resource.description.waits)
+    if not readiness.sent_in_turn(resource, 'update', send) or not readiness.is_ready(resource, 'update'):
         return False
     begun_additions.forget(resource)        # the calls were made here if the service may be busy
     call_progress.forget(resource)
