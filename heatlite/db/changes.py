@@ -32,16 +32,20 @@ DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
 class Written:
     """The part of a batch that was not written. `lost`: stacks with changes under an epoch that is not current.
 
-    `superseded`: stacks whose own row has moved on to another request: their StackChange, and the events of the stack
-    itself that came with it, were dropped; all their other changes were written.
+    `superseded`: those for an earlier request than the one that the row of their stack has: they were dropped, and the
+    events of the stack itself that came with them; what else was changed with them was written.
     """
 
     lost: frozenset[str] = frozenset()
-    superseded: frozenset[str] = frozenset()
+    superseded: tuple[StackChange, ...] = ()
     refused: frozenset[tuple[str, int]] = frozenset()       # (stack id, epoch) of each entry of `lost`
 
     def is_refused(self, change: Change) -> bool:
         return (change.stack_id, change.epoch) in self.refused
+
+    def is_superseded(self, change: Change) -> bool:
+        """Whether it was so itself: a batch may have others of its stack, for a later request."""
+        return any(dropped is change.stack for dropped in self.superseded)
 
 
 class EncodedChange(NamedTuple):
@@ -112,7 +116,7 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False,
         _unsettle(tx, gathered, statements)
     for stack_id, refused_signal in gathered.errors:
         signals.keep_error(tx, stack_id, refused_signal)
-    return Written(frozenset(stack_id for stack_id, _ in refused), frozenset(superseded), frozenset(refused))
+    return Written(frozenset(stack_id for stack_id, _ in refused), tuple(superseded), frozenset(refused))
 
 
 # --- gathering: one entry for each row ---------------------------------------------------------------------
@@ -194,18 +198,18 @@ def _stored_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts) ->
 
 
 def _write_stacks(tx: sa.Connection, gathered: _Gathered, stored: Mapping[str, Sequence[object]], statements: Texts,
-                  again: bool) -> set[str]:
-    """Write the rows of stacks. Returns the superseded stacks and removes their own events from `gathered`."""
+                  again: bool) -> list[StackChange]:
+    """Write the rows of stacks. Returns the superseded changes and removes their own events from `gathered`."""
     generations = {stack_id: row[0] for stack_id, row in stored.items()}
     values: dict[str, dict[str, object]] = {}
     released: set[str] = set()
-    superseded: set[str] = set()
+    superseded: list[StackChange] = []
     for stack_id, change, own_events in gathered.stacks:
         if again and _is_done(change, stored.get(stack_id)):
             generations[stack_id] = change.next_generation
             continue
         if generations.get(stack_id) != change.generation:
-            superseded.add(stack_id)
+            superseded.append(change)
             for place in own_events:
                 gathered.events[place] = None
             continue

@@ -145,7 +145,7 @@ class StackChange:
     """New values for a stack's own row; only the fields that are not None are written.
 
     `generation`: the request the writer works for. If the row has a newer one, nothing of this is written and
-    `changes.write` reports the stack as superseded.
+    `changes.write` reports it as superseded.
     """
 
     generation: int

@@ -149,7 +149,7 @@ def test_an_old_owner_writes_nothing(two, clock):
     written = write(two, change('s1', row=state(1), events=(event('v1'),), stack=finished()),
                     change('s2', row=state(1), events=(event('v2'),)))
     assert written.lost == {'s1'}
-    assert written.superseded == frozenset()
+    assert written.superseded == ()
     assert stored(two) == []
     assert [row.id for row in stored(two, 's2')] == [1]
     assert told(two, 's1', 's2') == ['v2']
@@ -283,10 +283,11 @@ def test_a_handled_signal_unsettles_its_stack(two):
 def test_a_newer_request_wins(two):
     with two.writer() as tx:
         stacks.accept(tx, 's1', action='UPDATE', reason='again', now=later(1))
+    outdated = finished(release=True)
     written = write(two, change(row=state(1), events=(event('row'),)),
-                    change(stack=finished(release=True), events=(own('done'), event('other', 2))),
+                    change(stack=outdated, events=(own('done'), event('other', 2))),
                     change('s2', stack=finished(), events=(own('other-done'),)))
-    assert (written.lost, written.superseded) == (frozenset(), {'s1'})
+    assert (written.lost, written.superseded) == (frozenset(), (outdated,))
     assert [row.id for row in stored(two)] == [1]
     assert told(two, 's1', 's2') == ['row', 'other', 'other-done']
     with two.reader() as tx:
@@ -306,8 +307,9 @@ def test_the_owner_starts_a_request_itself(two):
     assert (row.action, row.status, row.reason, row.generation) == ('ROLLBACK', 'IN_PROGRESS', 'still going', 2)
     assert (row.template_id, row.previous_template_id) == ('t0', 't-s1')
     assert row.updated_at == row.started_at == later(5)
-    assert write(two, change(stack=finished(1))).superseded == {'s1'}
-    assert write(two, change(stack=finished(2))) == FINE
+    outdated, of_the_rollback = change(stack=finished(1)), change(stack=finished(2))
+    written = write(two, outdated, of_the_rollback)
+    assert (written.is_superseded(outdated), written.is_superseded(of_the_rollback)) == (True, False)
 
 
 def test_a_deleted_stack_frees_its_name(two):
@@ -341,7 +343,7 @@ def test_trying_again_does_not_overrule_a_request_that_came_between(two):
     with two.writer() as tx:
         stacks.accept(tx, 's1', action='UPDATE', reason='', now=later(1))
     rollback = StackChange(1, action=Action.ROLLBACK, next_generation=2, template_id='t0', updated_at=later(5))
-    assert write(two, change(stack=rollback), again=True).superseded == {'s1'}
+    assert write(two, change(stack=rollback), again=True).superseded == (rollback,)
 
 
 def test_trying_again_does_not_overrule_a_row_that_was_changed_between(two):

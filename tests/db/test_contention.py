@@ -50,7 +50,7 @@ class Engine:
                 self.held.pop(each.stack_id, None)
             elif each.row is not None:
                 self.written.append((each.stack_id, each.epoch))
-            elif each.stack_id not in done.superseded:
+            elif not done.is_superseded(each):
                 del self.held[each.stack_id]
 
 

@@ -247,7 +247,7 @@ class Journal:
                 continue
             if written.is_refused(change):
                 self._call(change.stack_id, then, LeaseLost(change.stack_id))
-            elif change.stack is not None and change.stack_id in written.superseded:
+            elif written.is_superseded(change):
                 self._call(change.stack_id, then, Superseded(change.stack_id))
             else:
                 self._call(change.stack_id, then, None)
