@@ -227,6 +227,8 @@ class StackLifecycle:
 
     def leave(self, runner: Runner, release: bool) -> bool:
         leased = runner.leased
+        if leased.row.status == Status.IN_PROGRESS:         # a newer request took the place of the one that ended
+            return False
         has_failed = leased.row.status == Status.FAILED     # perhaps while steps were under way: see `report_failure`
         if has_failed:
             self._ends.end_snapshot(leased.row, leased.lease.epoch)
