@@ -68,7 +68,8 @@ def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, pr
     from heatlite.common.limits import Connections
     from heatlite.engine.types import template_extensions
     from heatlite.rpc import cells
-    from heatlite.rpc.client import BrokerClient, EngineLife
+    from heatlite.rpc.client import BrokerClient
+    from heatlite.rpc.engine_life import EngineLife
 
     options = conf[group]
     if not worker.has_parent:               # which has checked it
@@ -90,7 +91,7 @@ def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, pr
         for each in others.values():
             runtime.spawn(keys.watch, conf, each.database, runtime)
         application = deployment.build(conf, database, BrokerClient(
-            conf, transport, engine_lives=EngineLife(database)), others=others)
+            conf, transport, engines=EngineLife(database)), others=others)
     server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
                         tls=parts.tls(options.cert_file, options.key_file), refusal=deployment.refusal)
     parts.settle(runtime)

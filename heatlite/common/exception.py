@@ -155,6 +155,13 @@ class AnswerLost(MessagingTimeout):
     msg_fmt = _('The message broker went away before an engine answered. Whether the request was accepted is unknown.')
 
 
+class OutcomeUnknown(MessagingTimeout):
+    """An engine ended with the request, and whether it had accepted it can no longer be told."""
+
+    msg_fmt = _('The engine that had the request has ended, and stack %(stack_name)s has accepted another one since. '
+                'Whether the request was accepted is unknown.')
+
+
 class NoEngine(HeatException):
     """No engine has a queue at the broker for the API's request."""
 

@@ -121,6 +121,20 @@ def any_lives(tx: sa.Connection, stopped_after: datetime) -> bool:
         sa.or_(_lives(tx), engine.c.deleted_at >= stopped_after)).limit(1)).first() is not None
 
 
+def any_ended(tx: sa.Connection, since: datetime, seconds: float) -> bool:
+    """Whether an engine fell silent less than `seconds` ago by the database's clock, or has been removed after the time
+    `since`. Reads one row at most."""
+    return tx.execute(sa.select(engine.c.id).where(sa.or_(
+        engine.c.deleted_at >= since,
+        sa.and_(engine.c.deleted_at.is_(None), engine.c.expires_at.between(clock(tx) - seconds, clock(tx)))))
+        .limit(1)).first() is not None
+
+
+def living(tx: sa.Connection) -> list[str]:
+    """Return the ids of the engines that hold the right to drive stacks."""
+    return [str(found) for found in tx.execute(sa.select(engine.c.id).where(_lives(tx))).scalars()]
+
+
 def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
     """Mark an engine as stopped and free the leases it still holds."""
     leases.hand_over(tx, engine_id)

@@ -50,6 +50,7 @@ from heatlite.engine.requests.admission import Admission
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.container_files import ContainerFiles
 from heatlite.engine.requests.endpoint import Endpoint
+from heatlite.engine.requests.repeated_calls import RepeatedCalls
 from heatlite.engine.requests.request_use_cases import EngineParts, RequestUseCases
 from heatlite.engine.types import registry as registries
 
@@ -101,7 +102,7 @@ class EngineService:
             wake=self._wake_here, wake_other=wake))
         self.endpoint = Endpoint(self.use_cases.by_message(), Admission(
             runtime, lambda project: self._pool.users(project) + self._journal.trees(project)).wait,
-            ContainerFiles(runtime, conf.max_json_body_size).complete)
+            ContainerFiles(runtime, conf.max_json_body_size).complete, RepeatedCalls(runtime, database).recognized)
 
     @property
     def is_idle(self) -> bool:

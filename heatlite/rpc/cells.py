@@ -10,7 +10,8 @@ from heatlite.common import config, exception, messaging, options
 from heatlite.common.i18n import _
 from heatlite.db.cells import databases
 from heatlite.db.connection import Database
-from heatlite.rpc.client import BrokerClient, EngineClient, EngineLife
+from heatlite.rpc.client import BrokerClient, EngineClient
+from heatlite.rpc.engine_life import EngineLife
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -36,7 +37,7 @@ def clients(conf: ConfigOpts, process: str) -> dict[str, Cell]:
             raise exception.Error(_('The option [%s] transport_url is not set.') % options.cell_group(name))
         transport = messaging.transport(conf, f'{process}-{name}', url)
         found[name] = Cell(database, BrokerClient(conf, transport, url=url, topic=given.topic,
-                                                  engine_lives=EngineLife(database)))
+                                                  engines=EngineLife(database)))
     return found
 
 

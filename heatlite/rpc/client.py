@@ -13,14 +13,12 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from oslo_db import exception as db_exception
-from sqlalchemy.exc import SQLAlchemyError
-
 from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
+from heatlite.common.api_call import REPEATED_AFTER_SECONDS, SentCall
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
-from heatlite.db import engines
 from heatlite.rpc import errors, messages
+from heatlite.rpc.engine_life import OFFERED_SECONDS, EngineLife
 from heatlite.rpc.server import RequestHandler, WireAnswer, answer
 from heatlite.rpc.slots import Slots
 
@@ -28,14 +26,10 @@ if TYPE_CHECKING:
     import oslo_messaging
     from oslo_config.cfg import ConfigOpts
 
-    from heatlite.db.connection import Database
-
 LOG = logging.getLogger(__name__)
 
 # After a broken connection one retry uses a fresh one; more would only delay the caller.
 RETRIES = 1
-# How long a call waits for an engine while none has a queue, or none lives: the first engine may just be starting.
-OFFERED_SECONDS = 10.0
 # How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database,
 # have too many requests of the project, or are of an older release.
 ELSEWHERE_SECONDS = 5.0
@@ -64,14 +58,37 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
     return longest if message.timeout is None else min(message.timeout, longest)
 
 
-def _sent_context(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, object]:
+def _sent_context(context: RequestContext, runtime: Runtime, seconds: float,
+                  call: SentCall | None = None) -> dict[str, object]:
     """The context as it is sent, with the time at which the caller stops waiting, what it needs, and its span."""
     found = {**context.to_dict(), messages.STACK_PROJECT: context.stack_project_id,
              messages.DROPS_ANSWER: context.drops_answer,
              messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
+    if call is not None:
+        found[messages.CALL] = call
     if tracing.tracer is not None:
         found[messages.TRACE] = tracing.headers()
     return found
+
+
+class _Sending:
+    """A message on its way, until there is an answer. `call`: None for one that is never sent to two engines."""
+
+    def __init__(self, context: RequestContext, message: messages.Message, runtime: Runtime) -> None:
+        self.context = context
+        self.message = message
+        self._runtime = runtime
+        self.call: SentCall | None = None
+        self.is_repeated = False                    # another engine may have it
+        if message.resent or type(message) in messages.REPEATED:
+            self.call = {'id': runtime.uuid(), 'sent_at': runtime.now().isoformat()}
+
+    def sent_context(self, seconds: float) -> dict[str, object]:
+        return _sent_context(self.context, self._runtime, seconds, self.call)
+
+    def arguments(self) -> dict[str, object]:
+        sent = self.message.sent()
+        return {**sent, messages.IS_REPEATED: True} if self.is_repeated else sent
 
 
 class _Elsewhere(Exception):
@@ -110,36 +127,14 @@ class _Watch:
         return self._since is not None and now - self._since >= LOST_SECONDS
 
 
-class EngineLife:
-    """Whether an engine lives, or was stopped less than OFFERED_SECONDS ago, as far as the database knows: read once a
-    second at most, for all calls. Where it cannot be read, engines count as alive."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._polled_at = -POLL_SECONDS
-        self._found = True
-
-    def __call__(self) -> bool:
-        now = runtime.current().monotonic()
-        if now - self._polled_at >= POLL_SECONDS:
-            self._polled_at = now
-            try:
-                since = runtime.current().now() - timedelta(seconds=OFFERED_SECONDS)
-                with self._database.reader() as tx:
-                    self._found = engines.any_lives(tx, stopped_after=since)
-            except (exception.HeatException, SQLAlchemyError, db_exception.DBError):
-                self._found = True
-        return self._found
-
-
 class BrokerClient:
     """Sends messages over the message broker."""
 
     def __init__(self, conf: ConfigOpts, transport: oslo_messaging.RPCTransport,
                  read_timeout: float = messages.READ_TIMEOUT, url: str | None = None,
-                 topic: str | None = None, engine_lives: Callable[[], bool] = lambda: True) -> None:
+                 topic: str | None = None, engines: EngineLife | None = None) -> None:
         """`transport`: of heatlite.common.messaging.transport(), for the same `url`. `topic`: of the engines.
-        `engine_lives()`: False where no engine would receive a message (EngineLife).
+        `engines`: None where nothing is known of them.
 
         `read_timeout`: seconds after which a message that is `resent` is sent again, within [DEFAULT]
         rpc_response_timeout.
@@ -149,7 +144,7 @@ class BrokerClient:
         self._conf = conf
         self._url = url
         self._read_timeout = read_timeout
-        self._engine_lives = engine_lives
+        self._engines = engines
         self._errors = oslo_messaging
         self._broken = KombuError               # raised by the library below while it connects
         self._refusals = messaging.refusals()
@@ -200,9 +195,10 @@ class BrokerClient:
             self._probe()
         # The first engine may be starting. One that receives the message later drops it: its deadline has passed.
         longest = self._conf.rpc_response_timeout
-        seconds = _timeout_of(message, longest if self._engine_lives() else min(longest, OFFERED_SECONDS))
+        any_lives = self._engines is None or self._engines.any_lives()
+        seconds = _timeout_of(message, longest if any_lives else min(longest, OFFERED_SECONDS))
         try:
-            found = self._insist(context, message, seconds)
+            found = self._insist(_Sending(context, message, runtime.current()), seconds)
         except library.MessagingTimeout:
             raise exception.MessagingTimeout(seconds=seconds) from None
         except exception.AnswerLost as error:
@@ -230,45 +226,45 @@ class BrokerClient:
         if outages.current:
             outages.back(outages.BROKER)
 
-    def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
+    def _insist(self, sending: _Sending, seconds: float) -> WireAnswer:
         """The answer within `seconds`, of another engine if the first one cannot give any (heatlite.rpc.server)."""
         here = runtime.current()
         began = here.monotonic()
         until = began + min(ELSEWHERE_SECONDS, seconds / 2)
 
         def ask() -> WireAnswer:
-            found = self._await(context, message, began + seconds - here.monotonic())
+            found = self._await(sending, began + seconds - here.monotonic())
             if found.get('elsewhere'):
                 raise _Elsewhere(found)
             return found
 
         def gives_up(refusal: _Elsewhere) -> bool:
             # All engines may be old for as long as an upgrade takes: each show of a resource would wait so long.
-            return here.monotonic() > until or (message.is_optional and refusal.is_of_old_engine)
+            return here.monotonic() > until or (sending.message.is_optional and refusal.is_of_old_engine)
 
         try:
             return retries.call(ask, retries.ENGINE, _Elsewhere, gives_up=gives_up)
         except _Elsewhere as refusal:
             return refusal.found
 
-    def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
+    def _await(self, sending: _Sending, seconds: float) -> WireAnswer:
         """The answer within `seconds`; a message that is `resent` goes to a second engine if the first may have died
         with the request. The second one gets all the time that is left: the first may also have been too slow."""
         here = runtime.current()
         end = here.monotonic() + seconds
-        if seconds > self._read_timeout and message.resent:
+        if seconds > self._read_timeout and sending.message.resent:
             with suppress(self._errors.MessagingTimeout):
-                return self._offer(context, message, self._read_timeout)
-        return self._offer(context, message, end - here.monotonic())
+                return self._offer(sending, self._read_timeout)
+        return self._offer(sending, end - here.monotonic())
 
-    def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
-        """Send the message once; an engine that receives it after `seconds` drops it."""
-        here, client = runtime.current(), self._client.prepare(timeout=seconds)
-        who = _sent_context(context, here, seconds)
+    def _offer(self, sending: _Sending, seconds: float) -> WireAnswer:
+        """Send the message, perhaps to a second engine (`_second`). One that receives it after `seconds` drops it."""
+        here, method = runtime.current(), sending.message.method()
+        client, who = self._client.prepare(timeout=seconds), sending.sent_context(seconds)
         until, end = here.monotonic() + min(OFFERED_SECONDS, seconds), here.monotonic() + seconds
         try:
             return retries.call(
-                lambda: self._answered(lambda: client.call(who, message.method(), **message.sent()), end),
+                lambda: self._answered(sending, lambda: client.call(who, method, **sending.arguments()), end),
                 retries.ENGINE, self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
         except self._errors.MessageUndeliverable:
             raise exception.NoEngine() from None
@@ -276,10 +272,11 @@ class BrokerClient:
             if error.exc_type != 'NoSuchMethod':
                 raise
             # Of an engine from before the first release; others answer this themselves (heatlite.rpc.server).
-            return {'error': errors.to_wire(exception.EngineTooOld(what=message.method())), 'elsewhere': True}
+            return {'error': errors.to_wire(exception.EngineTooOld(what=method)), 'elsewhere': True}
 
-    def _answered(self, call: Callable[[], WireAnswer], end: float) -> WireAnswer:
-        """Return `call()`. Raises AnswerLost once the broker is gone, and MessagingTimeout at the time `end`.
+    def _answered(self, sending: _Sending, call: Callable[[], WireAnswer], end: float) -> WireAnswer:
+        """Return `call()`, or the answer of a second engine. Raises AnswerLost once the broker is gone, and
+        MessagingTimeout at the time `end`.
 
         The library would wait until its time-out for an answer that finds no way, and for a broker that accepts
         connections and says nothing for much longer. What it sends then comes too late for any engine. A server with
@@ -287,6 +284,7 @@ class BrokerClient:
         if not runtime.is_cooperative():
             return call()
         here = runtime.current()
+        began = here.monotonic()
         done = here.flag()
         outcome: list[WireAnswer | Exception] = []
 
@@ -297,15 +295,45 @@ class BrokerClient:
                 outcome.append(error)
             done.set()
 
+        def repeat(engine_id: str) -> None:
+            try:
+                outcome.append(self._repeated(sending, engine_id, end))
+                done.set()
+            except Exception as error:              # the first engine may answer yet
+                LOG.debug('The second engine does not answer: %s', error)
+
         here.spawn(work)
         while not done.wait(POLL_SECONDS):
             if self._watch.is_gone():
                 raise exception.AnswerLost()
             if here.monotonic() > end + POLL_SECONDS:   # the library's own time-out comes first where it has one
                 raise self._errors.MessagingTimeout()
+            second = self._second(sending) if here.monotonic() - began >= REPEATED_AFTER_SECONDS else None
+            if second is not None:
+                sending.is_repeated = True
+                here.spawn(repeat, second)
         if isinstance(outcome[0], Exception):
             raise outcome[0]
         return outcome[0]
+
+    def _second(self, sending: _Sending) -> str | None:
+        """Return the id of an engine to which a message is to be sent, too: once, if one has ended that may have it."""
+        if sending.call is None or sending.is_repeated or self._engines is None:
+            return None
+        living = self._engines.substitutes()
+        return living[int(runtime.current().random() * len(living))] if living else None
+
+    def _repeated(self, sending: _Sending, engine_id: str, end: float) -> WireAnswer:
+        """Return the answer of a second engine. Raises what the library raises, and MessagingTimeout where that engine
+        stored nothing and asks for another one."""
+        message, seconds = sending.message, max(end - runtime.current().monotonic(), 0.1)
+        LOG.info('An engine has ended; %s is sent to engine %s, too', message.method(), engine_id,
+                 extra={'context': sending.context})
+        found: WireAnswer = self._client.prepare(server=engine_id, timeout=seconds).call(
+            sending.sent_context(seconds), message.method(), **sending.arguments())
+        if found.get('elsewhere'):
+            raise self._errors.MessagingTimeout()
+        return found
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         message = messages.Wake(stack_id)

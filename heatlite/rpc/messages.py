@@ -13,6 +13,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Final, Self, TypedDict, TypeVar
 
 from heatlite.common import document_parts
+from heatlite.common.api_call import SentCall
 from heatlite.planning.protection import ProtectionDocument
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
@@ -21,6 +22,10 @@ DEADLINE: Final = 'deadline'
 STACK_PROJECT: Final = 'stack_project'
 # Beside these: the caller needs to know that the call has succeeded, and not its answer. Engines may send it anyhow.
 DROPS_ANSWER: Final = 'drops_answer'
+# Beside these, of a message that may be sent to two engines: which call it is.
+CALL: Final = 'call'
+# Among the arguments of such a message when it is sent to a second engine. One that does not know it refuses it.
+IS_REPEATED: Final = 'is_repeated'
 # Beside these while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
 TRACE: Final = 'trace'
 # In the answers to a create and an update, beside the identity of the stack: the tag of the accepted definition
@@ -39,6 +44,7 @@ class SentContext(TypedDict, total=False):
     deadline: str
     stack_project: str | None
     drops_answer: bool
+    call: SentCall
     trace: Mapping[str, object]
 
 
@@ -598,3 +604,10 @@ class Wake(Message):
     """Asks one engine, or any, to look at this stack (a cast). Losing it costs a sweep interval, not a stack."""
 
     stack_id: str
+
+
+# With those that are `resent`, what is also sent to a second engine once the first one may have ended. Changes are
+# accepted once, as engines recognize them (`engine.requests.repeated_calls`). A request that ends its engine ends two,
+# and no more.
+REPEATED: Final = frozenset({CreateStack, UpdateStack, DeleteStack, StackAction, CancelStack, ResolveOutputs,
+                             ResourceAttributes})

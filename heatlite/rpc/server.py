@@ -32,6 +32,7 @@ from heatlite.common import (
     tracing,
     turns,
 )
+from heatlite.common.api_call import ApiCall
 from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.tracing import SpanKind
@@ -53,6 +54,10 @@ MESSAGES: dict[str, type[messages.Message]] = {
 
 SUBJECT = {'stack_id': 'stack_id', 'stack_name': 'stack_name', 'plan_id': 'plan_id', 'resource_name': 'resource'}
 
+Check = Callable[[], Callable[[], bool]]
+"""Raises DatabaseUnavailable while this engine should answer no calls. Returns a function that says whether the engine
+has counted as ended since."""
+
 ELSEWHERE = (exception.DatabaseUnavailable, exception.EngineIsFull, exception.EngineTooOld)
 
 WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
@@ -72,11 +77,15 @@ class RequestHandler(Protocol):
     def handle(self, context: RequestContext, message: messages.Message) -> object: ...
 
 
+def _never() -> bool:
+    return False
+
+
 def answer(endpoint: RequestHandler, context: messages.SentContext, method: str, arguments: Mapping[str, object],
-           check: Callable[[], None] = lambda: None, slots: Slots | None = None) -> WireAnswer:
+           check: Check = lambda: _never, slots: Slots | None = None) -> WireAnswer:
     """Handle one message, from its encoded form to that of its answer. Never raises an Exception.
 
-    `check()` raises DatabaseUnavailable while this engine should answer no calls. `slots`: shared by all messages;
+    `check`: see `Check`; `slots`: shared by all messages;
     without them there is no limit of messages that are answered at once.
     """
     request = RequestContext.from_dict(dict(context))
@@ -95,7 +104,7 @@ def answer(endpoint: RequestHandler, context: messages.SentContext, method: str,
 
 
 def _answer(endpoint: RequestHandler, request: RequestContext, context: messages.SentContext, method: str,
-            arguments: Mapping[str, object], check: Callable[[], None], slots: Slots | None) -> WireAnswer:
+            arguments: Mapping[str, object], check: Check, slots: Slots | None) -> WireAnswer:
     here = runtime.current()
     request.stack_project_id = context.get(messages.STACK_PROJECT)
     request.drops_answer = context.get(messages.DROPS_ANSWER, False)
@@ -108,13 +117,17 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
         if context.get(messages.DEADLINE):
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
             request.check_in_time(here.now())
+        is_repeated = messages.IS_REPEATED in arguments
+        arguments = {name: value for name, value in arguments.items() if name != messages.IS_REPEATED}
         wanted = MESSAGES.get(method)
         if wanted is None:
             raise exception.EngineTooOld(what=method)
         if wanted is not messages.Wake:     # a cast is not sent again
             if unknown := wanted.unknown(arguments):
                 raise exception.EngineTooOld(what=', '.join(f'{method}.{name}' for name in unknown))
-            check()
+            has_lapsed = check()
+            if messages.CALL in context:
+                request.call = ApiCall.received(context[messages.CALL], is_repeated, has_lapsed)
         with (metrics.rpc_seconds.labels(method).time(), metrics.rpc_running.track_inprogress(),
               _in_time(request, here, wanted.reads, slots)):
             message = wanted.from_arguments(arguments)
@@ -190,7 +203,7 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
 class _Methods:
     """The endpoint as the messaging library needs it: one public method for each message."""
 
-    def __init__(self, endpoint: RequestHandler, check: Callable[[], None], slots: Slots) -> None:
+    def __init__(self, endpoint: RequestHandler, check: Check, slots: Slots) -> None:
         self._endpoint = endpoint
         self._check = check
         self._slots = slots
@@ -211,8 +224,8 @@ class MessageServer:
     """Listens for messages to any engine and for those to `engine_id`."""
 
     def __init__(self, transport: oslo_messaging.RPCTransport, engine_id: str, endpoint: RequestHandler,
-                 check: Callable[[], None] = lambda: None) -> None:
-        """`transport`: heatlite.common.messaging.transport(). Does not connect yet. `check`: as in `answer`."""
+                 check: Check = lambda: _never) -> None:
+        """`transport`: heatlite.common.messaging.transport(). Does not connect yet."""
         self._transport = transport
         self._engine_id = engine_id
         self._slots = Slots(runtime.current(), transport.conf.executor_thread_pool_size)

@@ -65,7 +65,8 @@ def _build(conf: ConfigOpts, program: str, deploy: str) -> _Application:
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc import cells
-    from heatlite.rpc.client import BrokerClient, EngineLife
+    from heatlite.rpc.client import BrokerClient
+    from heatlite.rpc.engine_life import EngineLife
     try:
         key_manager.load(conf)
         crypt.check_keys(conf)
@@ -76,7 +77,7 @@ def _build(conf: ConfigOpts, program: str, deploy: str) -> _Application:
     template_extensions.install()           # the API lists them
     database = Database.from_options(conf)
     threading.Thread(target=keys.watch, args=(conf, database, runtime.current()), daemon=True).start()
-    engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'), engine_lives=EngineLife(database))
+    engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'), engines=EngineLife(database))
     try:
         others = cells.clients(conf, f'{program}-wsgi')
     except exception.HeatException as error:

@@ -10,7 +10,7 @@ from heatlite.common import config, exception, runtime
 from heatlite.common.context import RequestContext
 from heatlite.db import engines, tables
 from heatlite.db.connection import Database
-from heatlite.rpc import client, messages, server
+from heatlite.rpc import client, engine_life, messages, server
 
 RESENT = {'export_stack', 'list_projects', 'list_regions', 'list_resource_types', 'resource_schema'}
 
@@ -40,6 +40,13 @@ def ends():
     return found
 
 
+class Engines:
+    """What is known of them."""
+
+    def __init__(self, any_lives):
+        self.any_lives = lambda: any_lives
+
+
 def made(kind):
     """A message with all required fields."""
     return kind(**{name: '' for name, each in kind.__dataclass_fields__.items()
@@ -54,14 +61,14 @@ def test_what_an_engine_computes_for_a_caller_is_sent_once(ends, method):
     assert ends._client.sent == [method] * (2 if method in RESENT else 1)
 
 
-@pytest.mark.parametrize('lives, seconds', [(True, 60), (False, client.OFFERED_SECONDS)])
+@pytest.mark.parametrize('lives, seconds', [(True, 60), (False, engine_life.OFFERED_SECONDS)])
 def test_a_message_is_over_soon_where_no_engine_lives(lives, seconds):
     """With its deadline: an engine that starts later must not execute what its caller has given up."""
     conf = cfg.ConfigOpts()
     config.register(conf)
     conf([], project='heatlite', default_config_files=[])
     found = client.BrokerClient(conf, oslo_messaging.get_rpc_transport(conf, 'fake:/'), url='fake:/',
-                                engine_lives=lambda: lives)
+                                engines=Engines(lives))
     found._client = Silent()
     before = runtime.current().now()
     with pytest.raises(exception.MessagingTimeout, match=f'within {seconds}'):
@@ -72,9 +79,9 @@ def test_a_message_is_over_soon_where_no_engine_lives(lives, seconds):
 
 
 def test_engines_live_as_the_database_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(client, 'POLL_SECONDS', 0.0)
+    monkeypatch.setattr(engine_life, 'POLL_SECONDS', 0.0)
     database = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    lives = client.EngineLife(database)
+    lives = engine_life.EngineLife(database).any_lives
     assert lives()                              # as nothing is known: there are no tables
     tables.metadata.create_all(database.engine)
     found = []
@@ -89,8 +96,33 @@ def test_engines_live_as_the_database_says(tmp_path, monkeypatch):
     assert lives()                              # it may be about to start again
     with database.writer() as tx:
         tx.execute(tables.engine.update().values(
-            deleted_at=runtime.current().now() - timedelta(seconds=client.OFFERED_SECONDS)))
+            deleted_at=runtime.current().now() - timedelta(seconds=engine_life.OFFERED_SECONDS)))
     assert not lives()
+    database.close()
+
+
+def test_a_message_may_be_with_an_engine_that_has_ended(tmp_path, monkeypatch):
+    """Whether it fell silent or was removed, but not for ever."""
+    monkeypatch.setattr(engine_life, 'POLL_SECONDS', 0.0)
+    database = Database(f'sqlite:///{tmp_path}/db.sqlite')
+    substitutes = engine_life.EngineLife(database).substitutes
+    assert substitutes() == ()                  # as nothing is known: there are no tables
+    tables.metadata.create_all(database.engine)
+    now = runtime.current().now()
+    found = []
+    for name, ttl in (('old', -engine_life.ENDED_SECONDS - 1.0), ('alive', 60.0), ('silent', -1.0)):
+        with database.writer() as tx:
+            engines.register(tx, engine_id=name, host=name, hostname='h', binary='b', topic='t', report_interval=60,
+                             ttl=ttl, now=now)
+        found.append(list(substitutes()))
+    assert found == [[], [], ['alive']]
+    for minutes in (0, 1):
+        with database.writer() as tx:
+            engines.remove(tx, 'silent', now - timedelta(minutes=minutes))
+            tx.execute(tables.engine.update().where(tables.engine.c.id == 'silent').values(
+                deleted_at=now - timedelta(minutes=minutes)))
+        found.append(list(substitutes()))
+    assert found[3:] == [['alive'], []]
     database.close()
 
 

@@ -152,6 +152,11 @@ class Cluster:
         lines = (line.split() for line in self.ledger.read_text().splitlines())
         return Counter(line[1] for line in lines if line[0] == word)
 
+    def processes(self, word):
+        """The ids of the processes that did so."""
+        lines = (line.split() for line in self.ledger.read_text().splitlines())
+        return {int(line[2]) for line in lines if line[0] == word}
+
     def owner(self, stack_url):
         """The program that drives a stack."""
         with sa.create_engine(self.database_url).connect() as connection:

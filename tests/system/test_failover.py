@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -72,6 +73,58 @@ def test_a_stopping_engine_hands_over_at_once(cluster):
     assert finished(stack_url) == 'CREATE_COMPLETE'
     made = cluster.entries()
     assert len(made) == 60 and set(made.values()) == {1}
+
+
+def asks(*request):
+    """Send a request from a thread of its own. Returns the thread, and a list that gets the answer."""
+    answers = []
+    asking = threading.Thread(target=lambda: answers.append(ask(*request)))
+    asking.start()
+    return asking, answers
+
+
+def begun(stack_url):
+    """What a stack began, by its history."""
+    found = ask('GET', f'{stack_url}/events?limit=1000')[1]['events']
+    return sorted(each['resource_status'] for each in found
+                  if each['resource_name'] == stack_url.split('/')[-2] and each['resource_status'].endswith('PROGRESS'))
+
+
+def test_a_request_in_the_hands_of_a_killed_engine_is_accepted_by_another(cluster):
+    """Once, and long before its caller would give up."""
+    asking, answers = asks('POST', f'{cluster.url}/stacks', {'stack_name': 'checked', 'template': {
+        'heat_template_version': '2018-08-31', 'resources': {
+            'r': {'type': 'Test::Ledger::Entry', 'properties': {'seconds': 0, 'checking': 5}}}}})
+    pid, = eventually('its check', lambda: cluster.processes('checking'))
+    os.kill(pid, signal.SIGKILL)
+    asking.join()
+    assert answers[0][0] == 201, answers
+    cluster.api.said('is sent to engine')
+    stack_url = f"{cluster.url}/stacks/checked/{answers[0][1]['stack']['id']}"
+    assert finished(stack_url) == 'CREATE_COMPLETE'
+    assert begun(stack_url) == ['CREATE_IN_PROGRESS']
+    assert set(cluster.entries().values()) == {1}
+
+
+def test_no_request_waits_for_an_engine_that_stands_still(cluster):
+    """Nor does it repeat one that another engine has accepted, once it goes on."""
+    stood_still = cluster.engines[0]
+    stood_still.signal(signal.SIGSTOP)
+    urls = []
+    for number in range(4):
+        status, found = ask('POST', f'{cluster.url}/stacks', {'stack_name': f's{number}', 'template': many(1, 0)})
+        assert status == 201, found
+        urls.append(f"{cluster.url}/stacks/s{number}/{found['stack']['id']}")
+        assert finished(urls[-1]) == 'CREATE_COMPLETE'
+    cluster.api.said('is sent to engine')
+    for url in urls:
+        assert ask('PUT', url, {'template': many(1, 0, note='new')})[0] == 202
+        assert finished(url) == 'UPDATE_COMPLETE'
+    stood_still.signal(signal.SIGCONT)
+    eventually('its return', lambda: len(cluster.services()) == 2)
+    assert [begun(url) for url in urls] == [['CREATE_IN_PROGRESS', 'UPDATE_IN_PROGRESS']] * 4
+    made = cluster.entries()
+    assert len(made) == 4 and set(made.values()) == {1}
 
 
 def test_update_and_delete_reach_the_owner_through_any_engine(cluster):

@@ -181,11 +181,14 @@ class LeaseManager:
                 raise LeaseLost(lease.stack_id)
             self._confirmed[lease] = lapses
 
-    def check(self) -> None:
+    def check(self) -> Callable[[], bool]:
         """Raise DatabaseUnavailable while the heartbeat cannot be stored in time: another engine, which may reach the
-        database, shall answer what is asked."""
+        database, shall answer what is asked. Returns a function that says whether this engine's leases have ended since
+        then, for however short a time: others may have taken it for dead."""
         if self._is_hindered and self._runtime.monotonic() > self._deadline:
             raise exception.DatabaseUnavailable(reason='the heartbeat was not stored')
+        lapses = self._lapses
+        return lambda: self._lapses != lapses or self._runtime.monotonic() > self._deadline
 
     def sweep(self) -> int:
         """Take over stacks without a live owner. Returns how many.

@@ -19,6 +19,7 @@ from heatlite.db.stacks import StoredStack
 NAMES: Final = ('request_id', 'global_request_id')
 PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.plan_references`
 USER = 'user_id'                        # key of the user who made the request
+CALL = 'call'                           # key of the id of the call that made it, see `engine.requests.repeated_calls`
 TRACE = 'trace'                         # key of the span that asked for the action: headers of W3C Trace Context
 
 
@@ -37,7 +38,8 @@ def stored(context: RequestContext, request: Mapping[str, object] | None,
     The plan of a former request does not hold for this one.
     """
     ids = {'request_id': context.request_id, 'global_request_id': context.global_request_id,
-           USER: context.user_id, PLAN: plan, TRACE: tracing.headers() or None}
+           USER: context.user_id, PLAN: plan, TRACE: tracing.headers() or None,
+           CALL: None if context.call is None else context.call.id}
     rest = {name: value for name, value in (request or {}).items() if name not in ids}
     return {**rest, **{name: value for name, value in ids.items() if value is not None}}
 
@@ -69,6 +71,12 @@ def of(row: StoredStack) -> Ids:
 def user_of(row: StoredStack) -> str | None:
     """Return the id of the user who made the stack's last request; None if an older release stored none."""
     found = (row.request or {}).get(USER)
+    return None if found is None else str(found)
+
+
+def call_of(row: StoredStack) -> str | None:
+    """Return the id of the call that made the stack's last request; None if it made none that is repeated."""
+    found = (row.request or {}).get(CALL)
     return None if found is None else str(found)
 
 

@@ -160,7 +160,7 @@ class Acceptance:
         with self._notify.held(row):
             lease = self._new.commit(store) if is_small else self._database.retry(store)
             self._announce(row)
-        context.deadline = None                 # the request is over; the work that follows has no deadline
+        context.deadline = context.call = None  # the request is over: the work that follows has no deadline
         if lease is None:
             self._wake(row.id, None)
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from keystoneauth1 import exceptions as services
 
@@ -11,6 +12,8 @@ from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine.clients import logins
+from heatlite.engine.requests.repeated_calls import AcceptedBefore
+from heatlite.engine.requests.stacks import identified
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -18,6 +21,7 @@ LOG = logging.getLogger(__name__)
 BRING_WORK = messages.CreateStack, messages.UpdateStack
 
 UseCase = Callable[[RequestContext, object], object]
+Once = Callable[[RequestContext, messages.Message], AbstractContextManager[None]]
 
 
 class Endpoint:
@@ -26,12 +30,15 @@ class Endpoint:
     def __init__(self, use_cases: dict[type[messages.Message], UseCase],
                  admit: Callable[[RequestContext], None] = lambda context: None,
                  complete: Callable[[RequestContext, messages.Message], messages.Message] = (
-                     lambda context, message: message)) -> None:
+                     lambda context, message: message),
+                 once: Once = lambda context, message: nullcontext()) -> None:
         """`admit(context)`: returns when the engine can take work of the caller; raises what it refuses it with.
-        `complete(context, message)`: see `ContainerFiles.complete`."""
+        `complete(context, message)`: see `ContainerFiles.complete`; `once(context, message)`: see
+        `RepeatedCalls.recognized`."""
         self._use_cases = use_cases
         self._admit = admit
         self._complete = complete
+        self._once = once
 
     def handle(self, context: RequestContext, message: messages.Message) -> object:
         """Return the answer to one message. Raises the error that the caller is to see."""
@@ -41,7 +48,10 @@ class Endpoint:
         if isinstance(message, BRING_WORK):
             self._admit(context)
         try:
-            return use_case(context, self._complete(context, message))
+            with self._once(context, message):
+                return use_case(context, self._complete(context, message))
+        except AcceptedBefore as accepted:
+            return identified(accepted.row) if isinstance(message, BRING_WORK) else None
         except services.ClientException as error:
             refused = refusal(error)
             if refused is None:

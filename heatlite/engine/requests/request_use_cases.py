@@ -130,7 +130,7 @@ class RequestUseCases:
             core=core,
             acceptance=Acceptance(core, parts.controller, parts.wake_other, parts.recorder, conf.action_retry_limit,
                                   parts.notify, conf.max_events_per_stack),
-            stored_stacks=StoredStacks(core.database, core.registry),
+            stored_stacks=StoredStacks(core),
             owners=Owners(core.runtime, core.database, parts.authority),
             authority=parts.authority,
             former_owners=parts.former_owners,

@@ -10,10 +10,9 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, request_keys
-from heatlite.engine.requests import validation
-from heatlite.engine.types.registry import TypeRegistry
+from heatlite.engine.reconcile.engine_core import EngineCore
+from heatlite.engine.requests import repeated_calls, validation
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import definition_tags
 from heatlite.planning.states import Action, Status
@@ -34,13 +33,17 @@ def visible(tx: Connection, stack_id: str, caller: RequestContext | None,
 class StoredStacks:
     """Reads stacks for other use cases, in the threads and transactions of their requests."""
 
-    def __init__(self, database: Database, registry: TypeRegistry) -> None:
-        self._database = database
-        self._registry = registry
+    def __init__(self, core: EngineCore) -> None:
+        self._runtime = core.runtime
+        self._database = core.database
+        self._registry = core.registry
 
     def current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.StoredStack:
-        """As `visible`, and lock the row until the end of the transaction."""
-        return visible(tx, stack_id, caller, for_update=True)
+        """As `visible`, and lock the row until the end of the transaction. Raises what `repeated_calls.check` does."""
+        row = visible(tx, stack_id, caller, for_update=True)
+        if caller is not None:
+            repeated_calls.check(tx, caller, row, self._runtime.now())
+        return row
 
     def with_template(self, tx: Connection, stack_id: str,
                       caller: RequestContext) -> tuple[stacks.StoredStack, templates.StoredTemplate]:

@@ -12,7 +12,7 @@ from heatlite.db import stacks
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import request_keys
 from heatlite.engine.reconcile.revisions import Content
-from heatlite.engine.requests import guard_checks
+from heatlite.engine.requests import guard_checks, repeated_calls
 from heatlite.engine.requests.acceptance import Applying
 from heatlite.engine.requests.ownership import Ownership
 from heatlite.engine.requests.stored_stacks import check_generation, check_tag, check_updatable
@@ -49,6 +49,7 @@ class UpdateRequest:
         row of the stack, locked by `tx`. May be called again, after a conflict of transactions."""
         message, plan = self.message, self.plan
         self.context.check_in_time(now)
+        repeated_calls.check(tx, self.context, current, now)
         guard_checks.check_lock(tx, current)
         check_updatable(current)
         check_tag(current, message.if_match)

@@ -10,13 +10,21 @@ LEDGER = os.environ.get('HEATLITE_TEST_LEDGER', '')
 
 
 class Entry(resource.Resource):
-    """Takes `seconds` to become ready. Other seconds mean another thing, another note means the same one."""
+    """Takes `seconds` to become ready. Other seconds mean another thing, another note means the same one. To check a
+    definition of it takes `checking` seconds."""
 
-    PROPERTIES = (SECONDS, NOTE) = ('seconds', 'note')
+    PROPERTIES = (SECONDS, NOTE, CHECKING) = ('seconds', 'note', 'checking')
     properties_schema = {
         SECONDS: properties.Schema(properties.Schema.NUMBER, _('Until it is ready.'), default=2),
         NOTE: properties.Schema(properties.Schema.STRING, _('Anything.'), default='', update_allowed=True),
+        CHECKING: properties.Schema(properties.Schema.NUMBER, _('Seconds.'), default=0, update_allowed=True),
     }
+
+    def validate(self):
+        super().validate()
+        if self.properties[self.CHECKING]:
+            self._write('checking')
+            time.sleep(self.properties[self.CHECKING])
 
     def _write(self, what, note=''):
         """One line: what, which, who, when, note. A single write: several processes append to one file."""
