@@ -609,5 +609,5 @@ class Wake(Message):
 # With those that are `resent`, what is also sent to a second engine once the first one may have ended. Changes are
 # accepted once, as engines recognize them (`engine.requests.repeated_calls`). A request that ends its engine ends two,
 # and no more.
-REPEATED: Final = frozenset({CreateStack, UpdateStack, DeleteStack, StackAction, CancelStack, ResolveOutputs,
-                             ResourceAttributes})
+REPEATED: Final = frozenset({CreateStack, UpdateStack, DeleteStack, StackAction, CancelStack, RestoreSnapshot,
+                             ResolveOutputs, ResourceAttributes})

@@ -63,6 +63,14 @@ class Caller:
         return self.answers[0]
 
 
+def restore(place, stack_id):
+    """The message that restores a snapshot that is made for it."""
+    snapshot = place.ask(messages.SnapshotStack(stack_id, 'before'))
+    done(place, stack_id, 'SNAPSHOT')
+    wait(place, LONG)
+    return messages.RestoreSnapshot(stack_id, snapshot['id'])
+
+
 def begins(place, stack_id, action):
     """How often the stack has begun that action, by its history."""
     return sum((name, *state) == ('stack', action, 'IN_PROGRESS') for name, *state, _why in place.events(stack_id))
@@ -75,8 +83,9 @@ def accepted_once(name):
             stack_id = place.create('stack', CREATED)
             done(place, stack_id, 'CREATE')
             wait(place, LONG)
+        message = restore(place, stack_id) if name == 'restore' else MESSAGES[name](stack_id)
         place.chaos.enabled = True
-        answer = Caller(place, MESSAGES[name](stack_id)).ask()
+        answer = Caller(place, message).ask()
         assert not isinstance(answer, Exception), answer
         stack_id = stack_id or answer['stack_id']
         row = place.settle(stack_id)
@@ -102,13 +111,13 @@ def _freeze_first(place, number):
     place.chaos.on_visit = visited
 
 
-@pytest.mark.parametrize('name', MESSAGES)
+@pytest.mark.parametrize('name', [*MESSAGES, 'restore'])
 def test_an_engine_is_killed_with_it(name):
     assert strike(accepted_once(name), 3, False, lambda chaos: chaos.count, _kill_first,
                   lambda chaos: f'killed at {chaos.killed}', engines=2) > 5
 
 
-@pytest.mark.parametrize('name', MESSAGES)
+@pytest.mark.parametrize('name', [*MESSAGES, 'restore'])
 def test_an_engine_stands_still_with_it(name):
     assert strike(accepted_once(name), 3, False, lambda chaos: chaos.visits, _freeze_first,
                   lambda chaos: 'frozen', engines=2) > 5
