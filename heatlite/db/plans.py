@@ -141,14 +141,18 @@ def apply(tx: sa.Connection, plan_id: str, stack_id: str, now: datetime) -> bool
 
 def delete(tx: sa.Connection, plan_id: str) -> bool:
     """Delete a plan that was not applied. False for an applied one, and for one that is gone."""
-    found = tx.execute(sa.select(plan.c.id).where(plan.c.id == plan_id, plan.c.state.in_(APPLICABLE))).scalars().all()
+    # Locked: an engine needs the permissions of a plan that is applied from now on.
+    found = tx.execute(sa.select(plan.c.id).where(
+        plan.c.id == plan_id, plan.c.state.in_(APPLICABLE)).with_for_update()).scalars().all()
     return _remove(tx, found) > 0
 
 
 def remove_expired(tx: sa.Connection, now: datetime) -> int:
-    """Remove at most AT_ONCE plans that expired before they were applied; return how many. Index: (expires_at)."""
+    """Remove at most AT_ONCE plans that expired before they were applied; return how many. Leaves those that another
+    transaction is about to apply, or remove. Index: (expires_at)."""
     return _remove(tx, tx.execute(sa.select(plan.c.id).where(
-        plan.c.expires_at < now, plan.c.state.in_(APPLICABLE)).limit(AT_ONCE)).scalars().all())
+        plan.c.expires_at < now, plan.c.state.in_(APPLICABLE)).limit(AT_ONCE).with_for_update(
+        skip_locked=True)).scalars().all())
 
 
 def remove_of_stacks(tx: sa.Connection, stack_ids: list[str]) -> int:

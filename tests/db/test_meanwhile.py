@@ -1,0 +1,84 @@
+"""What other transactions commit between two statements of one: each decision holds when it is stored, or is not made.
+
+Servers only: the transactions of SQLite that write run one after the other.
+"""
+
+import threading
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.db import plans
+from heatlite.db.plans import StoredPlan
+from heatlite.planning.plan import Permissions
+from tests.db.rows import NOW, later
+
+SECONDS = 1.0           # that a transaction stands still for another one, which may wait for its locks
+
+PLAN = StoredPlan('plan', 'p1', 's1', 'name-s1', 'update', plans.READY, 1, 'd', None, None, None, None, {}, {}, {}, NOW,
+                  later(60), None, None)
+
+
+@pytest.fixture(autouse=True)
+def servers_only(kind):
+    if kind == 'sqlite':
+        pytest.skip('a transaction that writes excludes all others')
+
+
+@contextmanager
+def meanwhile(tx, statement, act):
+    """Stop `tx` after the first statement with this text until another thread has done `act()`, or waits for `tx`.
+    Yields a function that returns the result of `act()`, to be called after the end of `tx`."""
+    results = []
+    thread = threading.Thread(target=lambda: results.append(act()))
+
+    def note(_connection, _cursor, text, _parameters, _context, _many):
+        if statement in text and thread.ident is None:
+            thread.start()
+            thread.join(SECONDS)
+
+    def result():
+        thread.join()
+        return results[0]
+
+    sa.event.listen(tx, 'after_cursor_execute', note)
+    try:
+        yield result
+    finally:
+        sa.event.remove(tx, 'after_cursor_execute', note)
+
+
+@pytest.fixture
+def planned(db):
+    """A plan that can be applied until a minute from NOW."""
+    with db.writer() as tx:
+        plans.insert(tx, PLAN, {(): Permissions()})
+    return db
+
+
+def permitted(db):
+    """Whether there is what the plan allows."""
+    with db.reader() as tx:
+        return tx.execute(sa.text('SELECT count(*) FROM plan_permission')).scalar_one() > 0
+
+
+@pytest.mark.parametrize('removal', [
+    lambda tx: plans.delete(tx, 'plan'),
+    lambda tx: bool(plans.remove_expired(tx, later(61)))], ids=['delete', 'expired'])
+def test_a_plan_is_applied_or_removed_and_not_both(planned, removal):
+    with planned.writer() as tx, meanwhile(tx, 'FROM plan', lambda: planned.retry(
+            lambda other: plans.apply(other, 'plan', 's1', later(59)))) as is_applied:
+        is_removed = removal(tx)
+    assert is_removed is not is_applied()
+    assert permitted(planned) is is_applied()
+
+
+@pytest.mark.parametrize('removal', [
+    lambda tx: plans.delete(tx, 'plan'),
+    lambda tx: bool(plans.remove_expired(tx, later(61)))], ids=['delete', 'expired'])
+def test_a_plan_that_is_being_applied_is_not_removed(planned, removal):
+    with planned.writer() as tx, meanwhile(tx, 'UPDATE plan', lambda: planned.retry(removal)) as is_removed:
+        assert plans.apply(tx, 'plan', 's1', later(59))
+    assert not is_removed()
+    assert permitted(planned)
