@@ -5,7 +5,7 @@ The epoch of a lease grows at each change of owner, and `changes.write` refuses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -94,27 +94,20 @@ def claim(tx: sa.Connection, stack_id: str, engine_id: str,
     return Lease(stack_id, engine_id, row.epoch + 1, is_new=True, strikes=row.strikes)
 
 
-def is_good(tx: sa.Connection, known: Lease) -> bool:
+def lock_shared(tx: sa.Connection, known: Lease) -> bool:
     """Whether the lease still has the owner and the epoch that it had when it was claimed. Needs a writer.
 
-    On Galera it writes, which fails with Contention while the node has not applied changes of the lease by other nodes:
-    the node's data may be old, and the engine is about to call a cloud.
-    """
-    if certifies(tx):
-        tx.execute(_WRITE, {'wanted_stack': known.stack_id})
-    return is_held(tx, known)
-
-
-def lock_shared(tx: sa.Connection, known: Lease) -> bool:
-    """Lock the lease until the end of `tx`, as others may at the same time: for what the owner of a stack writes to
-    other stacks. False, as `is_good`, if it has another owner or epoch by now."""
+    Locks it until the end of `tx`, as others may at the same time: for what the owner of a stack writes to other
+    stacks, and before it calls a cloud after a late renewal. A transaction that takes the lease is waited for: it has
+    seen the engine expired, and may not be committed yet. On Galera it writes, which fails with Contention while the
+    node has not applied changes of the lease by other nodes: the node's data may be old."""
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': known.stack_id})
     return _is_of(tx.execute(_SHARED, {'wanted_stack': known.stack_id}).first(), known)
 
 
 def is_held(tx: sa.Connection, known: Lease) -> bool:
-    """As `is_good`, as far as this node of the database knows: enough to read by, not to write or call by."""
+    """As `lock_shared`, as far as this node of the database knows: enough to read by, not to write or call by."""
     return _is_of(tx.execute(_EPOCH, {'wanted_stack': known.stack_id}).first(), known)
 
 
@@ -130,8 +123,8 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
     `of_silent`: also those of engines which have expired, not only free ones; `except_depths`: none of stacks of these
     depths; `except_projects`: depth -> projects, none of their stacks of that depth; `may_take`: asked for each stack,
     once. Several engines may sweep at once: each skips rows that another one has locked, so no stack is given twice.
-    Two statements when there is nothing to do. Index: (wanted, engine_id); with exceptions the primary key of stacks,
-    for each stack that is found.
+    Two statements when there is nothing to do, one more for leases of expired engines. Index: (wanted, engine_id); with
+    exceptions the primary key of stacks, for each stack that is found.
     """
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
@@ -173,7 +166,9 @@ def _free(tx: sa.Connection, dead: Sequence[str], limit: int, excluded: tuple[st
     found = _take(tx, 'engine_id IS NULL', (), limit, excluded)
     if dead and len(found) < limit:
         marks = bulk.texts(tx.dialect.name).marks(len(dead))
-        found += _take(tx, f'engine_id IN ({marks})', tuple(dead), limit - len(found), excluded)
+        silent = _take(tx, f'engine_id IN ({marks})', tuple(dead), limit - len(found), excluded)
+        alive = _alive(tx, {str(row[2]) for row in silent})
+        found += [row for row in silent if row[2] not in alive]
     places = _places(tx, [row[0] for row in found])
     taken, refused = [], {}
     for row in found:
@@ -183,6 +178,17 @@ def _free(tx: sa.Connection, dead: Sequence[str], limit: int, excluded: tuple[st
         else:
             refused[place.project_id, place.depth] = place
     return taken, [*refused.values()]
+
+
+def _alive(tx: sa.Connection, holders: Collection[str]) -> set[str]:
+    """Those of these engines that have renewed their leases since they were found expired. Each finds out by
+    `lock_shared` then whether its leases are locked, as they are now."""
+    if not holders:
+        return set()
+    statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
+    return {str(row[0]) for row in statements.run(
+        tx, f'SELECT id FROM engine WHERE id IN ({statements.marks(len(holders))}) AND expires_at >= {time} '
+            f'AND expires_at <= {time} + {LONGEST}', (*sorted(holders), *moment, *moment))}
 
 
 def _places(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[str, Place]:

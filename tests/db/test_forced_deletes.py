@@ -28,7 +28,7 @@ def test_a_forced_delete_is_stored_and_ended(db, counted):
         assert forced_deletes.gone(tx) == []
         before = leases.claim(tx, 's1', 'e1')
         forced_deletes.remove(tx, ['s1', 'inner'], 'removed', NOW)
-        assert not leases.is_good(tx, before)
+        assert not leases.lock_shared(tx, before)
         found = stacks.show(tx, 's1')
         assert (found.action, found.status, found.reason, found.deleted_at) == ('DELETE', 'COMPLETE', 'removed', NOW)
         assert stacks.get(tx, 'inner') is None and forced_deletes.late(tx, later(10)) == []

@@ -228,7 +228,7 @@ def test_a_lease_that_was_taken_elsewhere_is_not_good(sync_wait):
             pass
         with standing_still(other, LONG):
             claim(one, ['taken'], 1)
-            assert not other.retry(lambda tx: leases.is_good(tx, Lease('taken', owner(1), 1)))
+            assert not other.retry(lambda tx: leases.lock_shared(tx, Lease('taken', owner(1), 1)))
 
 
 def test_what_the_operator_says_about_reads_is_left(two):

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import plans
+from heatlite.db import engines, leases, plans
+from heatlite.db.leases import Lease
 from heatlite.db.plans import StoredPlan
 from heatlite.planning.plan import Permissions
-from tests.db.rows import NOW, later
+from tests.db.rows import NOW, engine, later, leased, stack
 
 SECONDS = 1.0           # that a transaction stands still for another one, which may wait for its locks
 
@@ -82,3 +83,31 @@ def test_a_plan_that_is_being_applied_is_not_removed(planned, removal):
         assert plans.apply(tx, 'plan', 's1', later(59))
     assert not is_removed()
     assert permitted(planned)
+
+
+@pytest.fixture
+def silent(db, clock):
+    """Engine e1, which has not renewed the lease of its stack in time, and e2, which sweeps."""
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('a'))
+    clock.seconds += 6
+    with db.writer() as tx:
+        engine(tx, 'e2', host='h2')
+    return db
+
+
+def comes_back(db):
+    """Do what an engine does that finds that it has renewed too late. Returns whether it goes on with its stack."""
+    assert db.retry(lambda tx: engines.renew(tx, 'e1', 5, NOW))
+    return db.retry(lambda tx: leases.lock_shared(tx, Lease('a', 'e1', 1)))
+
+
+@pytest.mark.parametrize('claim', [
+    lambda tx: bool(leases.claim_expired(tx, 'e2', 9)), lambda tx: leases.claim(tx, 'a', 'e2') is not None],
+    ids=['sweep', 'request'])
+@pytest.mark.parametrize('statement', ['FROM engine', 'FROM lease', 'UPDATE lease'])
+def test_an_engine_that_comes_back_keeps_its_stack_or_knows_that_it_is_lost(silent, statement, claim):
+    with silent.writer() as tx, meanwhile(tx, statement, lambda: comes_back(silent)) as goes_on:
+        is_taken = claim(tx)
+    assert is_taken is not goes_on()

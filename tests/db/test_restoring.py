@@ -33,7 +33,7 @@ def test_engines_of_the_former_site_cannot_write(db, clock):
     found = prepared(db)
     assert (found.taken_at, found.stacks, found.unfinished, found.engines, found.plans) == (NOW, 2, 1, 1, 0)
     with db.writer() as tx:
-        assert not leases.is_good(tx, leases.Lease('s1', 'e1', 1))
+        assert not leases.lock_shared(tx, leases.Lease('s1', 'e1', 1))
         assert changes.write(tx, [change('s1', stack=finished())]).lost == {'s1'}
         assert not engines.renew(tx, 'e1', 5.0, NOW)
     with db.writer() as tx:

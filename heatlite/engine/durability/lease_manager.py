@@ -177,7 +177,7 @@ class LeaseManager:
             lapses = self._lapses
             if lapses == self._confirmed.get(lease, 0):
                 return
-            if not self._database.retry(lambda tx: leases.is_good(tx, lease)):
+            if not self._database.retry(lambda tx: leases.lock_shared(tx, lease)):
                 raise LeaseLost(lease.stack_id)
             self._confirmed[lease] = lapses
 
