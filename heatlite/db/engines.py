@@ -37,16 +37,16 @@ def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, bin
     hostname and binary that no longer report and hold no lease, frees leases of engines that have no row, and deletes
     rows as `clean`. Leases of silent engines are left to sweeps: these notice when the database's clock was set.
     """
-    former = tx.execute(sa.select(engine.c.id).where(
+    former = tx.execute(sa.select(engine.c.id, engine.c.expires_at).where(
         engine.c.host == host, engine.c.hostname == hostname, engine.c.binary == binary, engine.c.id != engine_id,
         engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx) - 3 * report_interval,
-        ~sa.exists().where(lease.c.engine_id == engine.c.id))).scalars()
-    for each in list(former):
-        remove(tx, each, now)
+        ~sa.exists().where(lease.c.engine_id == engine.c.id))).all()
+    for each in former:
+        remove(tx, each.id, now, each.expires_at)
     holders = tx.execute(sa.select(lease.c.engine_id).where(
         lease.c.engine_id.is_not(None), lease.c.engine_id.not_in(sa.select(engine.c.id))).distinct()).scalars()
-    for each in list(holders):
-        leases.hand_over(tx, each)
+    for holder in list(holders):
+        leases.hand_over(tx, holder)
     values = {'host': host, 'hostname': hostname, 'binary': binary, 'topic': topic,
               'report_interval': report_interval, 'expires_at': clock(tx) + ttl, 'deleted_at': None}
     known = tx.execute(engine.update().where(engine.c.id == engine_id).values(**values, updated_at=now))
@@ -135,12 +135,18 @@ def living(tx: sa.Connection) -> list[str]:
     return [str(found) for found in tx.execute(sa.select(engine.c.id).where(_lives(tx))).scalars()]
 
 
-def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
-    """Mark an engine as stopped and free the leases it still holds."""
-    leases.hand_over(tx, engine_id)
-    done = tx.execute(engine.update().where(engine.c.id == engine_id, engine.c.deleted_at.is_(None))
-                      .values(deleted_at=now, expires_at=0.0))
-    return bool(done.rowcount)
+def remove(tx: sa.Connection, engine_id: str, now: datetime, deadline: float | None = None) -> bool:
+    """Mark an engine as stopped and free the leases it still holds. False if it was already removed.
+
+    `deadline`: the one with which it was found silent. If it has renewed its leases since, it relies on them: then
+    nothing is done, and the result is False."""
+    query = engine.update().where(engine.c.id == engine_id, engine.c.deleted_at.is_(None))
+    if deadline is not None:
+        query = query.where(engine.c.expires_at == deadline)
+    is_removed = bool(tx.execute(query.values(deleted_at=now, expires_at=0.0)).rowcount)
+    if is_removed or deadline is None:
+        leases.hand_over(tx, engine_id)
+    return is_removed
 
 
 def remove_dead(tx: sa.Connection, engine_id: str, stack_id: str | None, now: datetime) -> bool:
@@ -168,9 +174,7 @@ def clean(tx: sa.Connection, now: datetime, deadlines: Mapping[str, float]) -> l
     Removes rows of engines stopped more than a day ago."""
     ended = [engine_id for engine_id, deadline in silent(tx).items() if deadlines.get(engine_id) == deadline]
     _forget(tx, now)
-    for engine_id in ended:
-        remove(tx, engine_id, now)
-    return ended
+    return [engine_id for engine_id in ended if remove(tx, engine_id, now, deadlines[engine_id])]
 
 
 def _forget(tx: sa.Connection, now: datetime) -> None:

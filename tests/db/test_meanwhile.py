@@ -111,3 +111,18 @@ def test_an_engine_that_comes_back_keeps_its_stack_or_knows_that_it_is_lost(sile
     with silent.writer() as tx, meanwhile(tx, statement, lambda: comes_back(silent)) as goes_on:
         is_taken = claim(tx)
     assert is_taken is not goes_on()
+
+
+@pytest.mark.parametrize('removal', [
+    lambda tx, deadlines: bool(engines.clean(tx, later(30), deadlines)),
+    lambda tx, _deadlines: engine(tx, 'successor') and not engines.left(tx, 'e1')], ids=['clean', 'register'])
+def test_an_engine_that_renews_its_leases_is_not_removed(db, clock, removal):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+    clock.seconds += 30
+    with db.reader() as tx:
+        deadlines = engines.silent(tx)
+    with db.writer() as tx, meanwhile(tx, 'FROM engine', lambda: db.retry(
+            lambda other: engines.renew(other, 'e1', 5, NOW))) as is_renewed:
+        is_removed = removal(tx, deadlines)
+    assert is_removed is not is_renewed()
