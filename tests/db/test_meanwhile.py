@@ -9,11 +9,18 @@ from contextlib import contextmanager
 import pytest
 import sqlalchemy as sa
 
-from heatlite.db import engines, leases, plans
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.green_threads import GreenRuntime
+from heatlite.db import engines, leases, plans, resources, tables
 from heatlite.db.leases import Lease
 from heatlite.db.plans import StoredPlan
+from heatlite.engine.requests.health import Health
+from heatlite.engine.requests.server_metadata import ProjectServer, ServerMetadata
 from heatlite.planning.plan import Permissions
-from tests.db.rows import NOW, engine, later, leased, stack
+from heatlite.planning.states import Action, Status
+from heatlite.rpc import messages
+from tests.db.rows import NOW, engine, later, leased, stack, state
 
 SECONDS = 1.0           # that a transaction stands still for another one, which may wait for its locks
 
@@ -126,3 +133,38 @@ def test_an_engine_that_renews_its_leases_is_not_removed(db, clock, removal):
             lambda other: engines.renew(other, 'e1', 5, NOW))) as is_renewed:
         is_removed = removal(tx, deadlines)
     assert is_removed is not is_renewed()
+
+
+@pytest.fixture
+def server(db):
+    """A resource that a check has found broken."""
+    with db.writer() as tx:
+        leased(tx, stack('a', status=Status.COMPLETE))
+        resources.insert_many(tx, 'a', [state(1, physical_id='server', action=Action.CHECK, status=Status.FAILED)])
+    return db
+
+
+def delete_resources(db):
+    return db.retry(lambda tx: tx.execute(tables.resource.delete()).rowcount)
+
+
+def test_a_server_whose_resource_is_deleted_gets_no_deployments(server):
+    def work(tx):
+        return ProjectServer('p1', 'server')
+
+    changed = []
+    metadata = ServerMetadata(server, lambda *_place: None, lambda *place: changed.append(place))
+    metadata.write_after(work)
+    with meanwhile(server.engine, 'FROM resource', lambda: delete_resources(server)) as deleted:
+        metadata.write_after(work)
+    assert deleted() == 1
+    assert changed == [('a', 1)]
+
+
+def test_a_resource_that_is_deleted_is_not_marked_as_healthy(server):
+    health = Health(GreenRuntime(), server, None, None, None)           # what is not there is not used
+    message = messages.MarkUnhealthy('a', 'r1', unhealthy=False, reason='')
+    with meanwhile(server._reading, 'FROM resource', lambda: delete_resources(server)) as deleted, \
+            pytest.raises(exception.ResourceNotFound):
+        health.mark(RequestContext(project_id='p1'), message)
+    assert deleted() == 1

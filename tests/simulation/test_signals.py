@@ -11,7 +11,7 @@ from heatlite.common import exception
 from heatlite.db import events, resource_lists
 from heatlite.engine.durability import event_history
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, kill_engines_in, lose_database_in
+from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in
 from tests.simulation.statements import noted
 
 pytestmark = pytest.mark.usefixtures('encryption_key')
@@ -320,3 +320,26 @@ def test_a_refused_signal_is_told_whoever_handles_it(engines):
         with cluster.database.reader() as tx:
             assert tx.exec_driver_sql('SELECT count(*) FROM signal_error').scalar() == 0
         assert signal(cluster, stack_id, 'handle', {'id': 'x', 'status': 'SUCCESS'}, wait=True)
+
+
+def test_a_signal_to_a_resource_that_is_deleted_before_the_sender_looks():
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', waiting(count=1))
+        until(cluster, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
+        signal(cluster, stack_id, 'handle')
+        done(cluster, stack_id, 'CREATE')
+        (runtime, service), = cluster.engines
+        answers = []
+
+        def send():
+            try:
+                answers.append(service.endpoint.handle(cluster.context, messages.SignalResource(
+                    stack_id, 'handle', {'id': 'x'}, True)))
+            except exception.ResourceNotFound as error:
+                answers.append(str(error))
+
+        runtime.spawn(send)
+        assert cluster.universe.run(lambda: pending(cluster), limit=20)
+        cluster.delete(stack_id)
+        assert cluster.universe.run(lambda: answers, limit=100)
+        assert answers == ['The Resource (handle) could not be found in Stack s.']

@@ -93,7 +93,10 @@ class Health:
             found = self._find(tx, row, message.resource)
             if self._marked(found, message) is None:
                 return None
-            _value, version = resources.metadata(tx, row.id, found.id)
+            try:
+                _value, version = resources.metadata(tx, row.id, found.id)
+            except LookupError:                     # deleted since it was found
+                raise exception.ResourceNotFound(resource_name=message.resource, stack_name=row.name) from None
         value = self._reader.reset_metadata(row.id, context, found.name, found.id)
         return _Reset(found.id, value, version) if value is not None else None
 

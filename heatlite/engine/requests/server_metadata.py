@@ -49,7 +49,7 @@ class _Pushes(Protocol):
 
 
 class _Changed(Exception):
-    """The metadata were changed concurrently."""
+    """The metadata were changed concurrently, or their resource was deleted."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,10 @@ def _write(tx: Connection, server: ProjectServer, may_grow: bool) -> _Written:
         return _Written()
     pushed: list[tuple[Holder, Mapping[str, object]]] = []
     # The versions are read first: a change that is committed after the deployments were read must be noticed.
-    stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
+    try:
+        stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
+    except LookupError:                             # the resource was deleted since it was found
+        raise _Changed from None
     deployments = [shown_config(each)
                    for each in software_deployments.configs_of_server(tx, server.project_id, server.id)]
     for row, metadata, version in stored:

@@ -59,8 +59,8 @@ class Signals:
         """Store a signal. With `wait`, return the resource's metadata after it was handled, or None to a caller that
         drops it; else None at once.
 
-        Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded,
-        StackLocked.
+        Raises ResourceNotFound, also if the resource is deleted before its metadata are read, ResourceNotAvailable,
+        NotSupported, ResourceActionNotSupported, RequestLimitExceeded, StackLocked.
         """
         now = self._runtime.now()
 
@@ -95,7 +95,7 @@ class Signals:
         if not message.wait:
             return None
         self._await(accepted, signal_rows.mark(accepted.number, now))
-        return None if context.drops_answer else self._metadata(accepted)
+        return None if context.drops_answer else self._metadata(accepted, message.resource_name)
 
     def _find(self, tx: Connection, row: stacks.StoredStack, name: str) -> ResourceState:
         avoided = avoided_template(row.action, row.previous_template_id)
@@ -179,9 +179,14 @@ class Signals:
             pause = min(pause * POLL_FACTOR, LONGEST_POLL_SECONDS)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % HANDLING_SECONDS)
 
-    def _metadata(self, accepted: AcceptedSignal) -> object:
+    def _metadata(self, accepted: AcceptedSignal, name: str) -> object:
         with self._database.reader() as tx:
-            return resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0] or {}
+            try:
+                return resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0] or {}
+            except LookupError:                     # deleted, or with its stack, after the signal or in its place
+                row = stacks.identity(tx, accepted.stack_id)
+        raise exception.ResourceNotFound(resource_name=name,
+                                         stack_name=accepted.stack_id if row is None else row.name)
 
 
 def _for_sender(error: Exception) -> Exception:
