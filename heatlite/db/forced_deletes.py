@@ -93,7 +93,7 @@ def _open(tx: sa.Connection, after: str, *wanted: sa.ColumnElement[bool]) -> lis
 
 def remove(tx: sa.Connection, stack_ids: Sequence[str], reason: str, now: datetime) -> None:
     """Mark stacks as deleted, whatever engines do with them: their leases get a new epoch, so that no write and no
-    request of a former owner is done any more. Locks the leases, then the stacks."""
+    request of a former owner is done any more. The caller has locked the leases."""
     tx.execute(lease.update().where(lease.c.stack_id.in_(stack_ids)).values(
         engine_id=None, wanted=False, epoch=lease.c.epoch + 1))
     tx.execute(stack.update().where(stack.c.id.in_(stack_ids), stack.c.live == 1).values(

@@ -104,7 +104,7 @@ def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
     The owners of these stacks are fenced off. Raises Error, which asks for an id.
     """
     top = resettable(tx, stack_id)
-    below = stack_trees.descendants(tx, top.root_id, top.id)
+    below = stack_trees.lock(tx, top)
     changed = []
     for each in [top, *below]:
         tx.execute(lease.update().where(lease.c.stack_id == each.id)

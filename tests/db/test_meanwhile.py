@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.green_threads import GreenRuntime
-from heatlite.db import engines, leases, plans, resources, tables
+from heatlite.db import engines, forced_deletes, leases, plans, resources, stack_trees, stacks, tables, upkeep
 from heatlite.db.leases import Lease
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.requests.health import Health
@@ -20,7 +20,7 @@ from heatlite.engine.requests.server_metadata import ProjectServer, ServerMetada
 from heatlite.planning.plan import Permissions
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
-from tests.db.rows import NOW, engine, later, leased, stack, state
+from tests.db.rows import NOW, engine, ids, later, leased, nested, stack, state
 
 SECONDS = 1.0           # that a transaction stands still for another one, which may wait for its locks
 
@@ -168,3 +168,44 @@ def test_a_resource_that_is_deleted_is_not_marked_as_healthy(server):
             pytest.raises(exception.ResourceNotFound):
         health.mark(RequestContext(project_id='p1'), message)
     assert deleted() == 1
+
+
+@pytest.fixture
+def parent(db):
+    """A root stack with a nested one, in which an engine makes another one."""
+    root = stack('root', action=Action.DELETE)
+    with db.writer() as tx:
+        engine(tx)
+        leased(tx, root, nested('inner', root, 'r1'))
+    return db
+
+
+def makes_a_nested_stack(db):
+    """Do what an engine does that makes the stack of a resource. Returns whether it is made."""
+    def store(tx):
+        if not leases.lock_shared(tx, Lease('inner', 'e1', 1)):
+            return False
+        leased(tx, nested('innermost', stacks.get(tx, 'inner'), 'r2'))
+        return True
+
+    return db.retry(store)
+
+
+def reset(tx):
+    return upkeep.reset(tx, 'root', NOW)
+
+
+def remove(tx):
+    below = stack_trees.lock(tx, stacks.identity(tx, 'root'))
+    forced_deletes.remove(tx, ['root', *ids(below)], '', NOW)
+
+
+@pytest.mark.parametrize('work', [reset, remove])
+@pytest.mark.parametrize('statement', ['stack.root_id =', 'UPDATE lease'])
+def test_no_nested_stack_is_left_that_was_made_meanwhile(parent, work, statement):
+    with parent.writer() as tx, meanwhile(tx, statement, lambda: makes_a_nested_stack(parent)) as is_made:
+        work(tx)
+    with parent.reader() as tx:
+        assert [each.id for each in stack_trees.tree(tx, 'root') if each.status == Status.IN_PROGRESS] == []
+        assert leases.owner(tx, 'innermost') is None
+    assert is_made() is (statement != 'UPDATE lease')

@@ -141,7 +141,7 @@ class ForcedDeletes:
             row = stacks.identity(tx, stack_id)
             if row is None or row.deleted_at is not None or row.action != Action.DELETE:
                 return None
-            below = stack_trees.descendants(tx, row.root_id, row.id)
+            below = stack_trees.lock(tx, row)       # else a nested stack that is being made would be left
             forced_deletes.remove(tx, [row.id, *(each.id for each in below)], REMOVED, self._runtime.now())
             return row
 
