@@ -61,6 +61,13 @@ def enter(tx: sa.Connection, project_id: str | None) -> None:
         tx.execute(_USED, {'project': project_id})
 
 
+def lock(tx: sa.Connection, project_id: str) -> None:
+    """As `enter`, and exclude all others that call this for the project until the end of `tx`, in any database. Call it
+    before `enter`: two transactions that both have entered would wait for each other."""
+    _upsert(tx, project_id, False, datetime(1970, 1, 1), kept=('has_left', 'since'))
+    enter(tx, project_id)
+
+
 def is_cell(tx: sa.Connection) -> bool:
     """Whether projects may leave the database: true at most KNOWN_SECONDS after it has become a cell."""
     known = tx.get_execution_options().get('cell')

@@ -12,9 +12,22 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.green_threads import GreenRuntime
-from heatlite.db import engines, forced_deletes, leases, plans, resources, stack_trees, stacks, tables, upkeep
+from heatlite.db import (
+    engines,
+    forced_deletes,
+    leases,
+    plans,
+    project_limits,
+    resources,
+    software_configs,
+    stack_trees,
+    stacks,
+    tables,
+    upkeep,
+)
 from heatlite.db.leases import Lease
 from heatlite.db.plans import StoredPlan
+from heatlite.db.software_configs import Config
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.server_metadata import ProjectServer, ServerMetadata
 from heatlite.planning.plan import Permissions
@@ -209,3 +222,16 @@ def test_no_nested_stack_is_left_that_was_made_meanwhile(parent, work, statement
         assert [each.id for each in stack_trees.tree(tx, 'root') if each.status == Status.IN_PROGRESS] == []
         assert leases.owner(tx, 'innermost') is None
     assert is_made() is (statement != 'UPDATE lease')
+
+
+@pytest.mark.parametrize('statement', ['count(', 'INSERT INTO software_config'])
+def test_two_transactions_do_not_exceed_a_limit_together(db, statement):
+    def make(tx, config_id):
+        if not project_limits.has_room(tx, 'p1', 1, lambda: software_configs.count(tx, 'p1')):
+            return False
+        software_configs.insert(tx, Config(config_id, 'p1', None, None, {}, NOW))
+        return True
+
+    with db.writer() as tx, meanwhile(tx, statement, lambda: db.retry(lambda tx: make(tx, 'later'))) as is_second_made:
+        is_first_made = make(tx, 'first')
+    assert is_first_made is not is_second_made()

@@ -128,15 +128,18 @@ class Acceptance:
 
     def commit_new(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                    rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
-                   plan: Applying | None = None, path: Sequence[str] = (), by: LeasedStack | None = None) -> None:
+                   plan: Applying | None = None, path: Sequence[str] = (), by: LeasedStack | None = None,
+                   check: Callable[[Connection], None] | None = None) -> None:
         """Commit a new stack with its resources `rows`, then drive it here or wake up another engine. `path`: see
-        `LeasedStack`; `by`: see `check_owner`."""
+        `LeasedStack`; `by`: see `check_owner`; `check(tx)`: raises to refuse it, before anything is stored."""
         permissions, acting = EVERYTHING, context
         content = Content.of(definition)
 
         def store(tx: Connection) -> Lease | None:
             nonlocal permissions, acting
             self.check_owner(tx, by)
+            if check is not None:
+                check(tx)
             acting = context if by is None else self._context_of_tree(tx, by, context)
             if row.owner_id is None:
                 presence.enter(tx, row.project_id)
@@ -156,7 +159,7 @@ class Acceptance:
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, row)])
             return lease
 
-        is_small = len(rows) <= SMALL and plan is None and by is None       # then it only inserts
+        is_small = len(rows) <= SMALL and plan is None and by is None and check is None     # then it only inserts
         with self._notify.held(row):
             lease = self._new.commit(store) if is_small else self._database.retry(store)
             self._announce(row)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from heatlite.db import stacks
 from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.quotas import StoringCheck
 from heatlite.engine.requests.refactor_checks import Difference
 from heatlite.engine.requests.refactor_places import RefactorPlaces
 from heatlite.engine.requests.stored_rows import MovedRows
@@ -18,7 +19,8 @@ from heatlite.planning.states import ResourceState
 
 @dataclass
 class ConcernedStack:
-    """A stack of a refactor. `row`: as it is, under its new name; that of a new stack as it will be."""
+    """A stack of a refactor. `row`: as it is, under its new name; that of a new stack as it will be. `check`: of a new
+    stack, see `QuotaChecks.check_stacks`."""
 
     row: stacks.StoredStack
     former_name: str
@@ -28,6 +30,7 @@ class ConcernedStack:
     content: Content
     protections: tuple[Protection, ...] = ()
     preview: PreviewedStack | None = None
+    check: StoringCheck | None = None
 
     @property
     def is_renamed(self) -> bool:

@@ -15,7 +15,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.common.wording import first_few
-from heatlite.db import codec, guards, plans, presence, stacks
+from heatlite.db import codec, guards, plans, presence, project_limits, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import plan_references
@@ -95,11 +95,12 @@ class Plans:
 
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
-            presence.enter(tx, project_id)
             removed[0] = plans.remove_expired(tx, now)
-            if not limits.has_room(self._bounds.per_project, lambda: plans.count_applicable(tx, project_id, now)):
+            if not project_limits.has_room(tx, project_id, self._bounds.per_project,
+                                           lambda: plans.count_applicable(tx, project_id, now)):
                 raise exception.RequestLimitExceeded(
                     _('The project has %d plans that were not applied; delete some.') % self._bounds.per_project)
+            presence.enter(tx, project_id)
             plans.insert(tx, stored, plan.permissions)
 
         self._database.retry(store)

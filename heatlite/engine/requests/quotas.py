@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.limits import UNLIMITED, Limits, has_room
-from heatlite.db import resources, stack_lists
+from heatlite.common.limits import UNLIMITED, Limits
+from heatlite.db import project_limits, resources, stack_lists
 from heatlite.db.connection import Database
 from heatlite.engine.requests import validation
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
+
+StoringCheck = Callable[[Connection], None]
+"""Raises to refuse what a transaction is about to store. Call it before anything is stored."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +47,27 @@ class QuotaChecks:
         if plan is None and self.quotas.plan_required:
             raise exception.Forbidden(_('this request without a plan: make one, and apply it'))
 
-    def check_stacks(self, context: RequestContext, project_id: str, ahead: int = 0) -> None:
+    def check_stacks(self, context: RequestContext, project_id: str, ahead: int = 0) -> StoringCheck | None:
         """Raise RequestLimitExceeded if the project may have no further stack. `ahead`: new ones that are not stored.
-        """
+
+        Returns what raises the same in the transaction that stores the stack, as requests that arrive together may
+        exceed the limit together; None if the project is far from it."""
         limit = self.quotas.stacks_per_project
+        if context.is_admin or limit == UNLIMITED:
+            return None
+        with self._database.reader() as tx:
+            found = stack_lists.count_live_roots(tx, project_id) + ahead
 
-        def count() -> int:
-            with self._database.reader() as tx:
-                return stack_lists.count_live_roots(tx, project_id)
+        def check(is_room: bool) -> None:
+            if not is_room:
+                raise exception.RequestLimitExceeded(
+                    _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
 
-        if not context.is_admin and not has_room(limit, count, ahead + 1):
-            raise exception.RequestLimitExceeded(
-                _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
+        check(found < limit)
+        if not project_limits.is_near(limit, found):
+            return None
+        return lambda tx: check(project_limits.has_room(
+            tx, project_id, limit, lambda: stack_lists.count_live_roots(tx, project_id)))
 
     def check_size(self, definition: StackDefinition) -> None:
         """Check the number of resources that the template itself names. Raises RequestLimitExceeded."""

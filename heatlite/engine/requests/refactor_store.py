@@ -156,6 +156,8 @@ class RefactorStore:
             columns['credentials_id'] = credentials.replace(
                 tx, None if current is None else current.credentials_id, authority, now)
         if current is None:
+            if each.check is not None:
+                each.check(tx)
             row = replace(each.row, **columns)
             leases.insert(tx, row.id, None, wanted=False)
             stacks.insert(tx, row)

@@ -147,11 +147,11 @@ class Refactors:
         check_name(message.stack_name)
         self._new_stacks.check_name_free(context, message.stack_name)
         stack_id, project_id, now = self._runtime.uuid(), context.owning_project(), self._runtime.now()
-        self._quotas.check_stacks(context, project_id, ahead)
+        check = self._quotas.check_stacks(context, project_id, ahead)
         definition = self._new_stacks.define(message, StackIdentity(message.stack_name, stack_id, project_id))
         row = replace(self._new_stacks.new_row(context, message, definition, stack_id, Action.CREATE, now),
                       status=Status.COMPLETE, reason=text.completed(Action.CREATE), outputs=[])
-        return ConcernedStack(row, row.name, True, definition, None, Content.of(definition))
+        return ConcernedStack(row, row.name, True, definition, None, Content.of(definition), check=check)
 
     def _check_definitions(self, context: RequestContext, concerned: Mapping[str, ConcernedStack]) -> None:
         """Check the new definitions; texts that any of the stacks hides stay hidden in all."""

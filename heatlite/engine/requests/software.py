@@ -13,11 +13,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, limits
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import codec, presence, software_configs, software_deployments, stacks
+from heatlite.db import codec, presence, project_limits, software_configs, software_deployments, stacks
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
@@ -99,13 +99,13 @@ class Software:
             known = software_configs.show(tx, new.id)       # also if an earlier try of this transaction was committed
             if known is not None:
                 return known
-            presence.enter(tx, new.project_id)
             limit = self._max_configs
-            if not context.is_admin and not limits.has_room(
-                    limit, lambda: software_configs.count(tx, new.project_id)):
+            if not context.is_admin and not project_limits.has_room(
+                    tx, new.project_id, limit, lambda: software_configs.count(tx, new.project_id)):
                 raise exception.RequestLimitExceeded(_(
                     'You have reached the maximum software configs per tenant, %d. Please delete some of them.')
                     % limit)
+            presence.enter(tx, new.project_id)
             software_configs.insert(tx, new)
             return new
 
@@ -160,11 +160,12 @@ class Software:
     def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
                 fields: Mapping[str, Any]) -> None:
         project_id, limit = context.owning_project(), self._max_deployments
-        presence.enter(tx, project_id)
-        if not context.is_admin and not limits.has_room(limit, lambda: software_deployments.count(tx, project_id)):
+        if not context.is_admin and not project_limits.has_room(
+                tx, project_id, limit, lambda: software_deployments.count(tx, project_id)):
             raise exception.RequestLimitExceeded(_(
                 'You have reached the maximum software deployments per tenant, %d. Please delete some of them.')
                 % limit)
+        presence.enter(tx, project_id)
         software_deployments.insert(tx, Deployment(
             deployment_id, project_id, fields.get('stack_user_project_id'), server_id, config_id,
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
@@ -188,7 +189,6 @@ class Software:
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
                 return server                       # at most, the metadata are pushed once more
-            presence.enter(tx, new.project_id)
             with limited_growth(tx, server, size):
                 replace(tx, known)
             return server
@@ -198,6 +198,7 @@ class Software:
             if known is None:
                 self._insert(tx, context, deployment_id, server_id, new.id, fields)
                 return
+            presence.enter(tx, new.project_id)
             changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
                        if name in fields}
             software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed)

@@ -17,6 +17,7 @@ from heatlite.engine.reconcile import outputs, request_keys
 from heatlite.engine.requests import preview_create, sources, validation
 from heatlite.engine.requests.acceptance import Applying
 from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.quotas import StoringCheck
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.language import describe
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -47,7 +48,7 @@ class Stacks:
         event and its lease are stored. `plan`: the plan that the request applies."""
         self._quotas.check_planned(plan)
         now = self._runtime.now()
-        row, definition = self._checked(context, message, now, is_planned=plan is not None)
+        row, definition, check = self._checked(context, message, now, is_planned=plan is not None)
         note(stack_id=row.id, stack_name=row.name)
         if definition.environment.has_imports():    # refused here, and not when others have been imported already
             self._previews.of_create(context, row, definition)
@@ -59,13 +60,13 @@ class Stacks:
                                                      plan.reference if plan is not None else None))
             rows = self._acceptance.new_resources(row.id, definition, row.template_id, now)
             row = replace(row, next_resource=len(rows) + 1)
-            self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
+            self._acceptance.commit_new(context, row, definition, rows, now, authority, plan, check=check)
         self._checked_definitions.note(row.template_id)
         return identified(row)
 
     def preview_create(self, context: RequestContext, message: messages.CreateStack) -> PreviewedStack:
         """Return what a create would do. Raises what it would be refused with."""
-        row, definition = self._checked(context, message, self._runtime.now())
+        row, definition, _check = self._checked(context, message, self._runtime.now())
         return self._previews.of_create(context, row, definition)
 
     def check(self, context: RequestContext, message: messages.CheckCreate) -> None:
@@ -90,21 +91,22 @@ class Stacks:
                                     self._quotas.quotas.resources_per_stack)
 
     def _checked(self, context: RequestContext, message: messages.CreateStack, now: datetime, *,
-                 is_planned: bool = False) -> tuple[stacks.StoredStack, StackDefinition]:
-        """Return the row and the definition of a new stack, after all checks of its request."""
+                 is_planned: bool = False) -> tuple[stacks.StoredStack, StackDefinition, StoringCheck | None]:
+        """Return the row and the definition of a new stack, after all checks of its request, and what is left to be
+        checked in the transaction that stores it."""
         if message.adopt is not None and not self._quotas.quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
         stack_id = self._runtime.uuid()
         self.check_name_free(context, message.stack_name)
         definition = self.define(
             message, StackIdentity(message.stack_name, stack_id, context.owning_project()), is_planned)
-        self._quotas.check_stacks(context, definition.identity.project_id)
+        check = self._quotas.check_stacks(context, definition.identity.project_id)
         check_name(message.stack_name)
         self._quotas.check_size(definition)
         validation.check_request(definition, self._registry, context, timeout_mins=message.timeout_mins)
         self._quotas.check_sizes(definition, context)
         action = Action.CREATE if message.adopt is None else Action.ADOPT
-        return self.new_row(context, message, definition, stack_id, action, now), definition
+        return self.new_row(context, message, definition, stack_id, action, now), definition, check
 
     def new_row(self, context: RequestContext, message: messages.CreateStack, definition: StackDefinition,
                 stack_id: str, action: Action, now: datetime) -> stacks.StoredStack:
