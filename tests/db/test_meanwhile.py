@@ -20,6 +20,7 @@ from heatlite.db import (
     project_limits,
     resources,
     software_configs,
+    software_deployments,
     stack_trees,
     stacks,
     tables,
@@ -30,6 +31,7 @@ from heatlite.db.plans import StoredPlan
 from heatlite.db.software_configs import Config
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.server_metadata import ProjectServer, ServerMetadata
+from heatlite.engine.requests.software import Software
 from heatlite.planning.plan import Permissions
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -235,3 +237,15 @@ def test_two_transactions_do_not_exceed_a_limit_together(db, statement):
     with db.writer() as tx, meanwhile(tx, statement, lambda: db.retry(lambda tx: make(tx, 'later'))) as is_second_made:
         is_first_made = make(tx, 'first')
     assert is_first_made is not is_second_made()
+
+
+def test_a_deployment_that_is_deleted_while_it_is_deployed_anew(db):
+    software = Software(GreenRuntime(), db, -1, -1, ServerMetadata(db, lambda *_place: None, lambda *_place: None))
+    context, config = RequestContext(project_id='p1'), {'name': 'c', 'group': 'script', 'config': 'echo'}
+    software.deploy(context, 'd', 'server', config, action='CREATE', status='IN_PROGRESS')
+    with meanwhile(db.engine, 'FROM software_deployment', lambda: db.retry(
+            lambda tx: software_deployments.delete(tx, 'd'))) as is_deleted:
+        shown = software.deploy(context, 'd', 'server', config, action='UPDATE', status='IN_PROGRESS')
+    assert is_deleted()
+    with db.reader() as tx:
+        assert [shown['config_id']] == ids(software_configs.page(tx, 'p1'))

@@ -184,7 +184,7 @@ class Software:
         def put(tx: Connection) -> ProjectServer:
             known = software_deployments.show(tx, deployment_id)
             if known is not None:                   # the id may come from a template or an adopted document
-                self._own_deployment(tx, context, deployment_id)
+                _check_own(context, known, deployment_id)
             server = ProjectServer(new.project_id if known is None else known.project_id, server_id)
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
@@ -201,7 +201,8 @@ class Software:
             presence.enter(tx, new.project_id)
             changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
                        if name in fields}
-            software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed)
+            if not software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed):
+                self._insert(tx, context, deployment_id, server_id, new.id, fields)     # deleted since it was read
             software_configs.delete_unused(tx, known.config_id)
 
         new = self._config(context, self._runtime.uuid(), config)
@@ -289,16 +290,20 @@ class Software:
         self._server_metadata.write_after(delete)
 
     def _own_deployment(self, tx: Connection, context: RequestContext, deployment_id: str) -> Deployment:
-        found = software_deployments.show(tx, deployment_id)
-        if found is None or not context.may_see(found.project_id, found.stack_user_project_id):
-            raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
-        return found
+        return _check_own(context, software_deployments.show(tx, deployment_id), deployment_id)
 
     # --- names of the plug-in contract --------------------------------------------------------------------
 
     @staticmethod
     def ignore_error_by_name(name: str) -> IgnoredError:
         return IgnoredError(name)
+
+
+def _check_own(context: RequestContext, found: Deployment | None, deployment_id: str) -> Deployment:
+    """Return what was found by the id of a deployment. Raises NotFound, also for one of another project."""
+    if found is None or not context.may_see(found.project_id, found.stack_user_project_id):
+        raise exception.NotFound(_('Deployment with id %s not found') % deployment_id)
+    return found
 
 
 def _is_alike(stored: Config | None, new: Config) -> bool:
