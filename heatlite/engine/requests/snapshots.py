@@ -17,7 +17,7 @@ from heatlite.common.i18n import _
 from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
 from heatlite.common.wording import first_few
-from heatlite.db import codec, resource_lists, snapshots, stacks, templates
+from heatlite.db import codec, leases, resource_lists, snapshots, stacks, templates
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.requests import guard_checks, ownership, validation
@@ -107,6 +107,7 @@ class Snapshots:
         """Delete a snapshot and the copies that types made for it. If some are left after WAIT_SECONDS, it becomes
         FAILED, and another deletion goes on."""
         def begin(tx: Connection) -> tuple[stacks.StoredStack, snapshots.Snapshot]:
+            leases.lock(tx, message.stack_id)       # before the stack, as everywhere; on Galera alone it is a conflict
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
             snapshot = _checked(row, message.snapshot_id, snapshots.listed(tx, message.snapshot_id))
