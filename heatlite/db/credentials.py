@@ -135,10 +135,6 @@ def forget_token(tx: sa.Connection, credentials_id: str, stack_id: str) -> None:
         credentials.c.id == credentials_id, credentials.c.token.is_not(None), ~is_busy).values(token=None))
 
 
-def delete_all(tx: sa.Connection, ids: Sequence[str]) -> None:
-    tx.execute(credentials.delete().where(credentials.c.id.in_(ids)))
-
-
 def delete_retired(tx: sa.Connection, retired: Iterable[Credentials]) -> None:
     """Delete credentials whose trusts are deleted, unless others have their ids meanwhile."""
     for each in retired:

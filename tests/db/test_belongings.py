@@ -49,7 +49,7 @@ def test_credentials(db):
         assert credentials.get(tx, 'c1') == replace(CREDENTIALS, token=None)
         assert credentials.update(tx, 'c1', trust_id='other')
         assert credentials.get(tx, 'c1').trust_id == 'other'
-        credentials.delete_all(tx, ['c1'])
+        credentials.delete_retired(tx, [credentials.get(tx, 'c1')])
         assert credentials.get(tx, 'c1') is None
     assert 'token' not in repr(CREDENTIALS)
 

@@ -30,6 +30,7 @@ from heatlite.testing import cluster as bare
 from tests.simulation import cloud as clouds
 from tests.simulation import cluster as simulation
 from tests.simulation.cluster import PROJECT, SEAL, done, owner, wait
+from tests.simulation.test_requests_at_any_moment import ask_during
 from tests.simulation.test_unchanged import is_driven
 
 SLOW = 60.0                     # seconds
@@ -45,6 +46,7 @@ class Keystone:
         self.outage = None                      # with which it answers logins
         self.asked = 0                          # so often, whether a trust is dead
         self.meanwhile = []                     # what happens while it makes the next trust
+        self.afterwards = []                    # what happens once it has deleted the next one
 
     def create(self, client):
         context = client.context
@@ -60,6 +62,8 @@ class Keystone:
             raise self.error
         assert self.trusts.get(trust_id, client.context.user_id) == client.context.user_id
         self.trusts.pop(trust_id, None)
+        if self.afterwards:
+            self.afterwards.pop()()
 
     def access(self, context):
         """What it says of a login with a trust."""
@@ -294,6 +298,18 @@ def test_a_delete_by_a_colleague_acts_for_the_owner_while_that_is_possible(clust
     done(cluster, stack_id, 'DELETE')
     assert Acting.deletes == [(acting, 'delete')] * 2
     assert keystone.trusts == {}
+
+
+def test_a_delete_that_is_repeated_while_the_first_one_ends_leaves_no_trust(keystone):
+    """The engine has deleted the trust; the request makes another one, as the first is dead."""
+    with Cluster(engines=1) as cluster:
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        keystone.afterwards.append(lambda: ask_during(cluster, messages.DeleteStack(stack_id)))
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
+        assert next(keystone.numbers) == 3, 'a second one was made'
+        assert keystone.trusts == {} and stored(cluster) == []
 
 
 @pytest.mark.parametrize('action', ['update', 'delete'])

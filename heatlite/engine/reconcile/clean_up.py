@@ -54,8 +54,7 @@ class CleanUp:
         for authority in authorities:               # last: the deletions above may have used it
             self._authority.delete_trust(authority, leased.context if authority.id == present_id else None)
         if authorities:                             # after their trusts: an engine that ends here leaves none behind
-            self._database.retry_until_available(
-                lambda tx: credentials.delete_all(tx, [authority.id for authority in authorities]))
+            self._database.retry_until_available(lambda tx: credentials.delete_retired(tx, authorities))
         return None
 
     def after_action(self, leased: LeasedStack) -> None:
