@@ -68,6 +68,11 @@ class Traversal:
         return self._state.target.desired
 
     @property
+    def template_id(self) -> str:
+        """The template of the wanted definition."""
+        return self._state.target.template_id
+
+    @property
     def permissions(self) -> Permissions:
         """The actions that the applied plan and the protections allow."""
         return self._state.target.permissions

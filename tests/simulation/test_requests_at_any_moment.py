@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.planning.states import Action
+from heatlite.planning.revisions import RevisionOutcome
+from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 from tests.simulation.cluster import done, strike, wait
 
@@ -48,14 +49,14 @@ def ask_during(place, message):
             place.user.sleep(0.01)
 
 
-def interrupts(request):
-    """What `strike` does: the request arrives at one visit of the database. A visit right before a commit is none of
-    its moments, as that transaction has locked the stack."""
+def interrupts(*requests):
+    """What `strike` does: the requests arrive at one visit of the database. A visit right before a commit is none of
+    their moments, as that transaction has locked the stack."""
     def blow(place, number):
         def visited(label, runtime):
             if place.chaos.visits == number and label != 'before a commit':
                 stack_id = place.user_stack('stack')
-                if stack_id is not None:
+                for request in requests if stack_id is not None else ():
                     ask_during(place, REQUESTS[request](stack_id))
 
         place.chaos.on_visit = visited
@@ -127,3 +128,20 @@ def test_while_an_action_ends(action, request_name):
     stride = 1 if 'first fails' in action else 3
     assert strike(lambda place: lived(place, ACTIONS[action]), stride, False, lambda chaos: chaos.visits,
                   interrupts(request_name), lambda chaos: f'{action}, {request_name}', engines=1) > 10
+
+
+def stopped_before_it_begins(place):
+    """An update takes the place of one that may just have reached its definition, and is stopped at once."""
+    updates()(place)
+    stack_id = place.user_stack('stack')
+    place.settle(stack_id)
+    place.chaos.enabled = False
+    wait(place, 2.0)
+    row = place.settle(stack_id)
+    made = sorted(found['value'] for found in place.cloud.objects.values())
+    if (row.status, row.outcome) == (Status.FAILED, RevisionOutcome.COMPLETE):
+        assert {'changed', 'new'} <= set(made), f'{made}, and a rollback would go back to {row.template_id}'
+
+
+def test_an_update_that_was_stopped_before_it_began_was_not_reached():
+    strike(stopped_before_it_begins, 2, False, lambda chaos: chaos.visits, interrupts('update', 'stop'), str, engines=1)

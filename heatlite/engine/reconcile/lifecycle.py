@@ -233,8 +233,10 @@ class StackLifecycle:
         if has_failed:
             self._ends.end_snapshot(leased.row, leased.lease.epoch)
         shown = codec.encode_or_null(self._outputs(runner, has_failed))
-        # Only the deletion of what the definition no longer has is left: a rollback leads to it.
-        is_reached = has_failed and leased.row.action in DEFINING and leased.traversal.has_applied
+        # Only the deletion of what the definition no longer has is left: a rollback leads to it. Of an update that was
+        # stopped before it was followed, the traversal has the one before.
+        is_reached = (has_failed and leased.row.action in DEFINING and leased.traversal.has_applied
+                      and leased.traversal.template_id == leased.row.template_id)
         try:
             self._journal.write(leased.make_change(stack=StackChange(
                 leased.row.generation, outputs=shown, outcome=RevisionOutcome.COMPLETE if is_reached else None,
