@@ -11,6 +11,7 @@ from heatlite.db import resource_lists, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
+from tests.simulation import planned
 from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, outputs
 
 
@@ -441,3 +442,39 @@ def test_a_member_that_waits_for_its_batch_stays_as_it_is(kind):
 @pytest.mark.parametrize('kind', BATCHES)
 def test_killed_while_members_wait_for_their_batch(kind):
     assert kill_engines_in(roll_with_files(kind), 7, from_the_start=False) > 20
+
+
+def with_slow(value, adjustment=1):
+    """Return a template with a group of two and a resource whose update takes a while."""
+    found = scaled(desired_capacity=2, policy={'scaling_adjustment': adjustment})
+    found['resources']['slow'] = {'type': 'OS::Heat::TestResource', 'properties': {
+        'value': value, 'action_wait_secs': {'create': 0, 'update': 60}}}
+    return found
+
+
+def scale_during(cluster, stack_id):
+    """Send a signal to the policy while the slow resource is being updated. Return the size at the end."""
+    assert cluster.universe.run(lambda: cluster.states(stack_id)['slow'][0][1] == 'IN_PROGRESS', limit=20)
+    scale(cluster, stack_id)
+    return outputs(done(cluster, stack_id, 'UPDATE'))['size']
+
+
+def test_a_fixed_size_comes_back_after_a_signal_during_an_action():
+    """The signal does not belong to the action, which had been through with the group."""
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', with_slow('one'))
+        done(cluster, stack_id, 'CREATE')
+        cluster.update(stack_id, with_slow('two'))
+        assert scale_during(cluster, stack_id) == 3
+        cluster.update(stack_id, with_slow('two'))
+        assert outputs(done(cluster, stack_id, 'UPDATE'))['size'] == len(cluster.cloud.objects) == 2
+
+
+def test_a_signal_is_not_held_to_a_plan_that_is_being_applied():
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', with_slow('one', -1))
+        done(cluster, stack_id, 'CREATE')
+        planned.applied(cluster, planned.plan(cluster, action='update', stack_id=stack_id,
+                                              template=with_slow('two', -1)).id)
+        assert scale_during(cluster, stack_id) == len(cluster.cloud.objects) == 1
+        assert child(cluster, stack_id).status == 'COMPLETE'

@@ -47,8 +47,8 @@ class ChildRequests(Protocol):
                      timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.StoredStack: ...
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     request: Mapping[str, object], *, timeout_mins: int | None,
-                     converge: bool) -> stacks.StoredStack: ...
+                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool,
+                     is_signalled: bool) -> stacks.StoredStack: ...
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack: ...
@@ -144,16 +144,18 @@ class Nesting:
         return _cookie(row)
 
     def update(self, resource: Resource, template: Template, parameters: Mapping[str, object] | None = None, *,
-               timeout_mins: int | None = None, converge: bool = False, waiting: Collection[str] = ()) -> Cookie:
+               timeout_mins: int | None = None, converge: bool = False, waiting: Collection[str] = (),
+               is_signalled: bool = False) -> Cookie:
         """Update the nested stack. Raises EntityNotFound if it is gone. `waiting`: names of members whose turn comes
-        with a later update: their own nested stacks are not visited in this one."""
+        with a later update: their own nested stacks are not visited in this one; `is_signalled`: a signal asks for it,
+        perhaps while an action of the parent is in progress."""
         self._check_counted(resource, template)
         request = self._request(resource)
         if waiting:
             request[WAITING] = dict.fromkeys(sorted(waiting), True)
         row = self._requests.update_child(
             self._parent, _id_of(resource), lambda identity: self.define(resource, template, parameters, identity),
-            request, timeout_mins=timeout_mins, converge=converge)
+            request, timeout_mins=timeout_mins, converge=converge, is_signalled=is_signalled)
         return _cookie(row)
 
     def act(self, resource: Resource, action: str) -> Cookie:

@@ -84,10 +84,12 @@ class NestedStacks:
         return next((each for each in wanted if each not in taken), self._runtime.uuid())
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.StoredStack:
+                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool,
+                     is_signalled: bool = False) -> stacks.StoredStack:
         """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound, and NotSupported if it is
-        suspended or being deleted. `request`: stored with it."""
-        is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
+        suspended or being deleted. `request`: stored with it; `is_signalled`: a signal asks for it, perhaps while an
+        action of the parent is in progress: it does not belong to that, which was checked before."""
+        is_signalled = is_signalled or parent.row.status != Status.IN_PROGRESS     # as of a type that does not say so
         with self._database.reader() as tx:
             row = visible(tx, stack_id, _on_behalf_of(parent))
             found = guard_checks.read(tx, row) if is_signalled else None
@@ -117,7 +119,7 @@ class NestedStacks:
                     request_ids.asking(parent.context),
                     {**request_keys.lasting(current, Action.UPDATE, definition.resources),
                      **(without_inputs(request) if is_signalled else imports.following(request, parent.row))},
-                    plan_references.below(parent, str(row.parent_resource))),
+                    None if is_signalled else plan_references.below(parent, str(row.parent_resource))),
                 timeout_mins=timeout_mins)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             self._acceptance.limit_remains(tx, current)

@@ -267,6 +267,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         if asked_by is not None and self._heeded().get(asked_by[0]) == asked_by[1]:
             return
         self.stack.resizing.add(self.name)
+        self.is_signalled = True
         try:
             begun = self.data().get(RESIZING)
             self._adjust_to(json.loads(begun) if begun else self._begin_adjustment(

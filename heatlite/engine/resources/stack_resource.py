@@ -88,6 +88,7 @@ class StackResource(resource.Resource):
     always_inspected = True                 # an update always reaches the members: they decide
     accepts_any_attribute: ClassVar[bool] = True        # the outputs of the nested stack
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
+    is_signalled = False                    # for groups: a signal asks for the updates, not an action of the stack
     own_names: ClassVar[Collection[str]] = ()           # one of them is in each nested template of the type
     nested_members: Nested | None = None    # for groups: the members' template for the checks, see TypeFacts.nested
 
@@ -173,7 +174,7 @@ class StackResource(resource.Resource):
         waiting, self.waiting = self.waiting, ()
         cookie: Cookie = self.stack.nesting.update(
             self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge,
-            waiting=waiting)
+            waiting=waiting, is_signalled=self.is_signalled)
         return cookie.copy()
 
     def delete_nested(self) -> object:
