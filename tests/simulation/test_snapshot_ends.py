@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.db import snapshots
 from heatlite.engine.types import event_sink_types
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, done, wait
+from tests.simulation.cluster import Cluster, done, owner, wait
 
 ONE = {'heat_template_version': '2018-08-31', 'resources': {'one': {'type': 'Sim::Thing'}}}
 NOTES = {'event_sinks': [{'type': 'notes'}]}
@@ -63,3 +64,24 @@ def test_an_update_afterwards():
         cluster.settle(stack_id)
         wait(cluster, 60)
         assert stored(cluster, found.id) == found
+
+
+def test_another_one_while_it_has_not_ended():
+    """An update has taken its place and was stopped, and the engine that drives the stack has not seen that yet."""
+    with Cluster(engines=2) as cluster:
+        stack_id = cluster.create('s', ONE)
+        done(cluster, stack_id, 'CREATE')
+        first = cluster.ask(messages.SnapshotStack(stack_id, 'monday'))
+        frozen = owner(cluster, stack_id)
+        frozen.freeze(3.0)
+        present, cluster.engines = cluster.engines, [each for each in cluster.engines if each[0] is not frozen]
+        cluster.update(stack_id, ONE)
+        cluster.ask(messages.CancelStack(stack_id, rollback=False))
+        refused = cluster.ask(messages.SnapshotStack(stack_id, 'tuesday'), [exception.ActionInProgress])
+        assert isinstance(refused, exception.ActionInProgress)
+        cluster.engines = present
+        cluster.settle(stack_id)
+        assert stored(cluster, first['id']).status == 'FAILED'
+        second = cluster.ask(messages.SnapshotStack(stack_id, 'tuesday'))
+        done(cluster, stack_id, 'SNAPSHOT')
+        assert stored(cluster, second['id']).status == 'COMPLETE'

@@ -61,6 +61,7 @@ class Snapshots:
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             check_idle(row)
+            _check_ended(tx, row)
             if not context.is_admin and not limits.has_room(self._limit, lambda: snapshots.count(tx, row.id)):
                 raise exception.RequestLimitExceeded(
                     _('You have reached the maximum snapshots per stack, %d. Please delete some snapshots.')
@@ -248,6 +249,14 @@ def _checked(row: stacks.StoredStack, snapshot_id: str, found: snapshots.Snapsho
     if found.stack_id != row.id:
         raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
     return found
+
+
+def _check_ended(tx: Connection, row: stacks.StoredStack) -> None:
+    """Raise ActionInProgress while another snapshot of the stack is being made. Its action has ended, but its work in
+    flight may not have, or its engine has not seen it yet: only the row says which snapshot that has to end."""
+    former = (row.request or {}).get(request_keys.SNAPSHOT)
+    if former is not None and snapshots.is_being_made(tx, str(former)):
+        raise exception.ActionInProgress(stack_name=row.name, action=Action.SNAPSHOT)
 
 
 def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack, snapshot: snapshots.Snapshot,
