@@ -12,7 +12,8 @@ from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
 from tests.simulation import planned
-from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, outputs
+from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, outputs, strike
+from tests.simulation.test_requests_at_any_moment import interrupts
 
 
 def scaled(value='v', least=1, most=5, policy=None, member=None, rolling=None, **more):
@@ -478,3 +479,21 @@ def test_a_signal_is_not_held_to_a_plan_that_is_being_applied():
                                               template=with_slow('two', -1)).id)
         assert scale_during(cluster, stack_id) == len(cluster.cloud.objects) == 1
         assert child(cluster, stack_id).status == 'COMPLETE'
+
+
+def checked_while_it_is_adjusted(cluster):
+    """A check of the stack is a check of its group, too: of those members that there are."""
+    stack_id = cluster.create('stack', scaled())
+    done(cluster, stack_id, 'CREATE')
+    cluster.chaos.enabled = True
+    signal(cluster, stack_id)
+    handled(cluster)
+    cluster.settle(stack_id)
+    cluster.chaos.enabled = False
+    cluster.settle(child(cluster, stack_id).id)
+    if signals_told(cluster, stack_id):                     # else the group was not COMPLETE any more
+        assert len(cluster.cloud.objects) == 2
+
+
+def test_a_check_does_not_take_the_place_of_an_adjustment():
+    strike(checked_while_it_is_adjusted, 3, False, lambda chaos: chaos.visits, interrupts('check'), str, engines=1)

@@ -322,16 +322,29 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         try:
             nested = self.stack.nesting.find(self)
             if nested is not None and nested.generation == noted['generation']:
-                template = self.sized(noted['size'])
-                while not self.made_ready(template):
-                    self.runtime.sleep(POLL_SECONDS)
-                cookie = self.update_with_template(template, self.child_params())
+                self._update_to(noted['size'])
             else:
-                cookie = self._cookie_of_what_runs()
-            while not self.is_nested_done(cookie) or not self.is_announced():
-                self.runtime.sleep(POLL_SECONDS)
+                self._await(self._cookie_of_what_runs())
+            while self._is_overtaken(noted['size']):
+                self._update_to(noted['size'])
         finally:
             self.forget_nested()
+
+    def _update_to(self, size: int) -> None:
+        template = self.sized(size)
+        while not self.made_ready(template):
+            self.runtime.sleep(POLL_SECONDS)
+        self._await(self.update_with_template(template, self.child_params()))
+
+    def _await(self, cookie: Cookie) -> None:
+        while not self.is_nested_done(cookie) or not self.is_announced():
+            self.runtime.sleep(POLL_SECONDS)
+
+    def _is_overtaken(self, size: int) -> bool:
+        """Whether an action of the stack that makes no members came before the adjustment, or took its place."""
+        nested = self.stack.nesting.find(self)
+        return (nested is not None and nested.action in (self.CHECK, self.SUSPEND, self.RESUME)
+                and grouputils.get_size(self) != size)
 
     def _end_adjustment(self, noted: Adjustment) -> None:
         """Store that nothing is under way any more, and whose signal it was. Durable when it returns."""
