@@ -117,6 +117,24 @@ def test_a_signal_to_a_policy_does_not_scale_a_suspended_group():
         assert len(cluster.states(child.id)) == 3
 
 
+# --- a check or a suspend while a nested stack is updated by a user -----------------------------------------
+
+
+@pytest.mark.parametrize('action', ['check', 'suspend'])
+def test_an_action_of_a_stack_does_not_take_the_place_of_an_update_of_a_nested_stack(action):
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', template({'c': {'type': 'child.yaml'}}),
+                                  files={'child.yaml': json.dumps(template({'x0': {'type': 'Sim::Thing'}}))})
+        done(cluster, stack_id, 'CREATE')
+        child = child_of(cluster, stack_id, 'c')
+        cluster.update(child.id, template(chain()))
+        cluster.ask(messages.StackAction(stack_id, action))
+        done(cluster, stack_id, action.upper())
+        assert {name: rows[0][:2] for name, rows in cluster.states(child.id).items()} == {
+            name: (action.upper(), 'COMPLETE') for name in chain()}
+        assert len(cluster.cloud.objects) == CHAIN
+
+
 # --- cancellations ---------------------------------------------------------------------------------------
 
 

@@ -139,8 +139,8 @@ def test_every_key_is_in_the_table():
 # --- requests of parents -------------------------------------------------------------------------------------
 
 PARENTS = {                             # request -> (what it begins, what that needs of LEFT, what it is refused with)
-    **{action: (action, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, NOT_WHILE_DELETING)
-       for action in (Action.CHECK, Action.SUSPEND, Action.RESUME)},
+    **{action: (action, {'adopt', 'facade', 'inputs', 'tolerance', 'taken_over'}, only_during(*taken_over))
+       for action, taken_over in ((Action.CHECK, (Action.CHECK,)), *[(each, SWITCHES) for each in SWITCHES[1:]])},
     Action.DELETE: (Action.DELETE, {'facade'}, EVERY),
     'abandon': (Action.DELETE, {'facade', 'abandon'}, EVERY),
     'update': (Action.UPDATE, {'adopt', 'facade'}, {**NOT_WHILE_DELETING, Action.SUSPEND: NotSupported}),

@@ -159,7 +159,8 @@ class Nesting:
         return _cookie(row)
 
     def act(self, resource: Resource, action: str) -> Cookie:
-        """Begin DELETE, SUSPEND, RESUME or CHECK. Raises EntityNotFound if there is no such stack."""
+        """Begin DELETE, SUSPEND, RESUME or CHECK. Raises EntityNotFound if there is no such stack, and ActionInProgress
+        if it has to end another action first."""
         accepted = self._requests.act_on_child(self._parent, _id_of(resource), Action(action))
         return _cookie(accepted)
 

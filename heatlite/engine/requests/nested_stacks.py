@@ -16,8 +16,8 @@ from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import StackOwner
 from heatlite.engine.requests.request_parts import RequestParts
-from heatlite.engine.requests.stack_actions import GenerationChanged, StackActions
-from heatlite.engine.requests.stored_stacks import check_not_deleting, check_ready, check_updatable, visible
+from heatlite.engine.requests.stack_actions import TAKEN_OVER, GenerationChanged, StackActions
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, check_updatable, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
@@ -153,7 +153,8 @@ class NestedStacks:
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack:
         """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project, and for what a
-        user requested of it meanwhile NotSupported: only a delete takes the place of a delete."""
+        user requested of it meanwhile NotSupported: only a delete takes the place of a delete. Raises ActionInProgress
+        where a check, suspend or resume would take the place of what has to go on, as an update by a user."""
         plan = None
         if plan_references.of(parent.row) is not None:
             with self._database.reader() as tx:
@@ -161,6 +162,8 @@ class NestedStacks:
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             check_not_deleting(row, action)
+            if row.action not in TAKEN_OVER.get(action, (row.action,)):
+                check_idle(row)
             return {'request': imports.following(exports.ABANDONING if abandon else {}, parent.row)}
 
         return self._actions.begin_by_engine(stack_id, action, store, on_behalf_of=_on_behalf_of(parent), plan=plan,

@@ -25,12 +25,20 @@ if TYPE_CHECKING:
     from heatlite.planning.states import ResourceState
 
 
+WITHOUT_STACK = {                       # the errors of actions without a nested stack
+    'SUSPEND': _('Cannot suspend %s, stack not created'),
+    'RESUME': _('Cannot resume %s, stack not created'),
+    'CHECK': _('Cannot check %s, stack not created'),
+}
+
+
 class Cookie(TypedDict):
     """The action that runs in a nested stack: its id, the number of the request and the action."""
 
     stack: str
     generation: int
     action: str
+    then: NotRequired[str]                  # the action that begins once this one has ended
     until: NotRequired[str]                 # of groups: the end of the pause before the next batch
     wanted: NotRequired[WantedGroup]             # of groups: what the batches lead to
 
@@ -216,21 +224,24 @@ class StackResource(resource.Resource):
         return self.delete_nested()
 
     def handle_suspend(self) -> object:
-        return self._pass_down(self.SUSPEND, _('Cannot suspend %s, stack not created'))
+        return self._pass_down(self.SUSPEND)
 
     def handle_resume(self) -> object:
-        return self._pass_down(self.RESUME, _('Cannot resume %s, stack not created'))
+        return self._pass_down(self.RESUME)
 
     def handle_check(self) -> object:
-        return self._pass_down(self.CHECK, _('Cannot check %s, stack not created'))
+        return self._pass_down(self.CHECK)
 
-    def _pass_down(self, action: str, without: str) -> object:
+    def _pass_down(self, action: str) -> Cookie:
         try:
             if self.resource_id is not None:
-                return dict(self.stack.nesting.act(self, action))
+                begun: Cookie = self.stack.nesting.act(self, action)
+                return begun.copy()
         except exception.EntityNotFound:
             pass
-        raise exception.Error(without % self.name)
+        except exception.ActionInProgress:          # an update by a user or by a signal, which would be lost
+            return {**self._cookie_of_what_runs(), 'then': action}
+        raise exception.Error(WITHOUT_STACK[action] % self.name)
 
     def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
@@ -255,6 +266,11 @@ class StackResource(resource.Resource):
 
     def is_nested_done(self, cookie: Cookie) -> bool:
         """Raise what the nested stack failed of."""
+        if 'then' in cookie:
+            nested = self.stack.nesting.find(self)
+            if nested is None or nested.status != self.IN_PROGRESS:
+                cookie.update(self._pass_down(cookie.pop('then')))      # however that has ended
+            return False
         done = bool(self.stack.nesting.is_done(self, cookie))
         if done:
             self.forget_nested()
