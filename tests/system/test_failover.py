@@ -62,7 +62,7 @@ def test_a_zombie_wakes_up_and_writes_nothing(cluster):
     made = cluster.entries()
     assert len(made) == 60 and set(made.values()) == {1}
     assert owner.process.poll() is None
-    owner.said('belongs to another engine now')
+    owner.said('belongs to another engine')
 
 
 def test_a_stopping_engine_hands_over_at_once(cluster):

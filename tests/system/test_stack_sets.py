@@ -122,8 +122,8 @@ def test_failures_within_the_tolerance_and_another_try(sets, secrets):
     found = sets.ended('tolerant')
     assert found['status'] == 'CREATE_COMPLETE'
     assert sets.states('tolerant') == {'own': 'current', 'other-3': 'failed', 'other-0': 'current'}
-    assert 'Unauthorized' in next(each['status_reason'] for each in sets('GET', '/tolerant/members')['members']
-                              if each['state'] == 'failed')
+    assert 'Keystone refuses the login' in next(
+        each['status_reason'] for each in sets('GET', '/tolerant/members')['members'] if each['state'] == 'failed')
     sets('PATCH', '/tolerant', {'failure_tolerance': 0}, 202)
     found = sets.ended('tolerant')
     assert found['status'] == 'UPDATE_FAILED' and 'other-3' in found['status_reason']
