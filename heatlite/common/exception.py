@@ -156,7 +156,7 @@ class AnswerLost(MessagingTimeout):
 
 
 class OutcomeUnknown(MessagingTimeout):
-    """An engine ended with the request, and whether it had accepted it can no longer be told."""
+    """An engine ended with the request, and it can no longer be found out whether it had accepted it."""
 
     msg_fmt = _('The engine that had the request has ended, and stack %(stack_name)s has accepted another one since. '
                 'Whether the request was accepted is unknown.')

@@ -133,7 +133,7 @@ def created():
 
 
 def test_another_request_was_accepted_meanwhile(created):
-    """Whether the call was accepted before that one cannot be told any more: it must not take its place."""
+    """Whether the call was accepted before that one can no longer be found out: it must not take its place."""
     place, stack_id = created
     caller = Caller(place, MESSAGES['update'](stack_id))
     place.update(stack_id, OTHER)
@@ -155,7 +155,7 @@ def test_an_engine_that_stood_still_does_not_go_back_behind_a_newer_request(crea
     caller.send(other, second, is_repeated=True)
     wait(place, 2.0)
     assert len(caller.answers) == 1
-    place.engines.pop(0)                            # nobody asks it while it stands still
+    place.engines.pop(0)                            # it is not asked while it stands still
     place.update(stack_id, OTHER)
     wait(place, 20.0)
     done(place, stack_id, 'UPDATE')
