@@ -93,6 +93,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.written: list[tuple[Any, ...]] = []
+        self.stack: Any = None
 
     def physical_id(self, resource: Any, value: str | None) -> None:
         self.written.append(('physical_id', value))
@@ -152,6 +153,7 @@ class Bench:
         definition = (self.definition if stored is None else
                       rsrc_defn.ResourceDefinition.from_stored(self.name, stored, self.record.properties))
         found = self.kind()(self.name, definition, self.stack)
+        self.memory.stack = self.stack              # lives as long as the object, which has a weak reference to it
         found.bind(self.record, self.memory)
         return found
 
