@@ -606,8 +606,8 @@ class Wake(Message):
     stack_id: str
 
 
-# With those that are `resent`, what is also sent to a second engine once the first one may have ended. Changes are
-# accepted once, as engines recognize them (`engine.requests.repeated_calls`). A request that ends its engine ends two,
-# and no more.
-REPEATED: Final = frozenset({CreateStack, UpdateStack, DeleteStack, StackAction, CancelStack, RestoreSnapshot,
-                             ResolveOutputs, ResourceAttributes})
+# Changes that an engine recognizes when they come twice (`engine.requests.repeated_calls`): they are accepted once.
+ACCEPTED_ONCE: Final = frozenset({CreateStack, UpdateStack, DeleteStack, StackAction, CancelStack, RestoreSnapshot})
+# With those that are `resent`, what is also sent to a second engine once the first one may have ended. A request that
+# ends its engine ends two, and no more.
+REPEATED: Final = ACCEPTED_ONCE | {ResolveOutputs, ResourceAttributes}

@@ -185,6 +185,17 @@ def test_an_engine_that_is_slow_does_not_go_back_behind_a_newer_request(created)
     assert [each['value'] for each in place.cloud.objects.values()] == ['other']
 
 
+def test_what_changes_nothing_is_answered_again(created):
+    """Whatever was accepted since."""
+    place, stack_id = created
+    caller = Caller(place, messages.ResolveOutputs(stack_id))
+    place.update(stack_id, OTHER)
+    caller.send(place.engines[0][1], place.engines[0][0], is_repeated=True)
+    wait(place, 2.0)
+    assert not isinstance(caller.answers[0], Exception), caller.answers
+    done(place, stack_id, 'UPDATE')
+
+
 def test_requests_long_before_do_not_matter(created):
     place, stack_id = created
     caller = Caller(place, MESSAGES['update'](stack_id))

@@ -57,12 +57,13 @@ class RepeatedCalls:
     @contextmanager
     def recognized(self, context: RequestContext, message: messages.Message) -> Iterator[None]:
         """Execute the block, which accepts the call, unless that was done. Raises what `check` raises."""
-        if context.call is not None and context.call.is_repeated:
+        call = context.call if type(message) in messages.ACCEPTED_ONCE else None
+        if call is not None and call.is_repeated:
             self._look(context, message)
         try:
             yield
         except exception.StackExists:
-            if context.call is not None:
+            if call is not None:
                 self._look(context, message)
             raise
 
