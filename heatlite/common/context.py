@@ -67,7 +67,7 @@ class RequestContext(context.RequestContext):
     deadline: datetime | None = None        # UTC; when the caller stops waiting
     drops_answer: bool = False              # the caller needs the end or the error of its calls, and no answer
     stack_project_id: str | None = None     # of the stack that a user inside it asks about; None for other callers
-    call: ApiCall | None = None             # until the request is accepted, of a change that may reach two engines
+    call: ApiCall | None = None             # until it is accepted, of a request that may reach two engines
 
     FROM_DICT_EXTRA_KEYS = ['username', 'password', 'aws_creds', 'auth_url', 'trust_id', 'trustor_user_id',
                             'auth_token_info', 'region_name', 'is_admin']

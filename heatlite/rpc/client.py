@@ -324,15 +324,14 @@ class BrokerClient:
         return living[int(runtime.current().random() * len(living))] if living else None
 
     def _repeated(self, sending: _Sending, engine_id: str, end: float) -> WireAnswer:
-        """Return the answer of a second engine. Raises what the library raises, and MessagingTimeout where that engine
-        stored nothing and asks for another one."""
+        """Return the answer of a second engine. Raises what the library raises, and _Elsewhere."""
         message, seconds = sending.message, max(end - runtime.current().monotonic(), 0.1)
         LOG.info('An engine has ended; %s is sent to engine %s, too', message.method(), engine_id,
                  extra={'context': sending.context})
         found: WireAnswer = self._client.prepare(server=engine_id, timeout=seconds).call(
             sending.sent_context(seconds), message.method(), **sending.arguments())
         if found.get('elsewhere'):
-            raise self._errors.MessagingTimeout()
+            raise _Elsewhere(found)
         return found
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:

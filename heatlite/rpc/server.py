@@ -118,7 +118,8 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
             request.check_in_time(here.now())
         is_repeated = messages.IS_REPEATED in arguments
-        arguments = {name: value for name, value in arguments.items() if name != messages.IS_REPEATED}
+        if is_repeated:
+            arguments = {name: value for name, value in arguments.items() if name != messages.IS_REPEATED}
         wanted = MESSAGES.get(method)
         if wanted is None:
             raise exception.EngineTooOld(what=method)

@@ -125,7 +125,7 @@ class StackUpdates:
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             owner = self._acceptance.claim(tx, row.id, context)
-            current = self._stored_stacks.current(tx, row.id, context)
+            current = visible(tx, row.id, context, for_update=True)
             now = self._runtime.now()
             columns = request.store(tx, current, now)
             self._unchanged.check_as_applied(tx, row, current, definition)
