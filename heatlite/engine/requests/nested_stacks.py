@@ -16,8 +16,8 @@ from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import StackOwner
 from heatlite.engine.requests.request_parts import RequestParts
-from heatlite.engine.requests.stack_actions import TAKEN_OVER, GenerationChanged, StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, check_updatable, visible
+from heatlite.engine.requests.stack_actions import GenerationChanged, StackActions, check_place
+from heatlite.engine.requests.stored_stacks import check_ready, check_updatable, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
@@ -161,9 +161,7 @@ class NestedStacks:
                 plan = plan_references.below(parent, str(visible(tx, stack_id, None).parent_resource))
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-            check_not_deleting(row, action)
-            if row.action not in TAKEN_OVER.get(action, (row.action,)):
-                check_idle(row)
+            check_place(row, action)
             return {'request': imports.following(exports.ABANDONING if abandon else {}, parent.row)}
 
         return self._actions.begin_by_engine(stack_id, action, store, on_behalf_of=_on_behalf_of(parent), plan=plan,

@@ -378,8 +378,14 @@ def only_if_nothing_is_lost(action: Action) -> Store:
     def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise AlreadyInState
-        check_not_deleting(row, action)
-        if row.action not in TAKEN_OVER[action]:
-            check_idle(row)
+        check_place(row, action)
         return {}
     return check
+
+
+def check_place(row: stacks.StoredStack, action: Action) -> None:
+    """Raise NotSupported if `action`, of a user or of a parent, would take the place of a delete, and ActionInProgress
+    if a check, suspend or resume would take that of what has to go on (TAKEN_OVER)."""
+    check_not_deleting(row, action)
+    if action in TAKEN_OVER and row.action not in TAKEN_OVER[action]:
+        check_idle(row)
