@@ -130,7 +130,7 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
     mark = statements.mark
     # Only those with work: a row of each engine that has ended stays for a day.
     dead = [row[0] for row in statements.run(
-        tx, f'SELECT id FROM engine WHERE (expires_at < {time} OR expires_at > {time} + {LONGEST}) AND id <> {mark} '
+        tx, f'SELECT id FROM engine WHERE {_has_expired(time)} AND id <> {mark} '
             f'AND EXISTS (SELECT 1 FROM lease WHERE {_wanted(statements)} AND lease.engine_id = engine.id)',
         (*moment, *moment, engine_id))] if of_silent else []
     full = {depth: list(projects) for depth, projects in except_projects.items()}
@@ -181,14 +181,19 @@ def _free(tx: sa.Connection, dead: Sequence[str], limit: int, excluded: tuple[st
 
 
 def _alive(tx: sa.Connection, holders: Collection[str]) -> set[str]:
-    """Those of these engines that have renewed their leases since they were found expired. Each finds out by
-    `lock_shared` then whether its leases are locked, as they are now."""
+    """Return those of these engines that have renewed their leases since they were found expired. Call it with their
+    leases locked: an engine that renews later waits for the locks (`lock_shared`)."""
     if not holders:
         return set()
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     return {str(row[0]) for row in statements.run(
-        tx, f'SELECT id FROM engine WHERE id IN ({statements.marks(len(holders))}) AND expires_at >= {time} '
-            f'AND expires_at <= {time} + {LONGEST}', (*sorted(holders), *moment, *moment))}
+        tx, f'SELECT id FROM engine WHERE id IN ({statements.marks(len(holders))}) AND NOT {_has_expired(time)}',
+        (*sorted(holders), *moment, *moment))}
+
+
+def _has_expired(time: str) -> str:
+    """Return the condition on the row of an engine. `time`: as of `clock_text`, twice in the condition."""
+    return f'(expires_at < {time} OR expires_at > {time} + {LONGEST})'
 
 
 def _places(tx: sa.Connection, stack_ids: Sequence[str]) -> dict[str, Place]:

@@ -15,8 +15,9 @@ AT_ONCE: Final = 250                        # things that all engines together m
 
 
 def is_near(most: int, found: int) -> bool:
-    """Whether those that are being made may exceed a limit of a project that has `found` of a thing."""
-    return most != limits.UNLIMITED and found + AT_ONCE > most
+    """Whether those that are being made may exceed a limit of a project that has `found` of a thing. `most`: not
+    UNLIMITED."""
+    return found + AT_ONCE > most
 
 
 def has_room(tx: sa.Connection, project_id: str, most: int, count: Callable[[], int]) -> bool:
