@@ -108,7 +108,7 @@ class Snapshots:
         """Delete a snapshot and the copies that types made for it. If some are left after WAIT_SECONDS, it becomes
         FAILED, and another deletion goes on."""
         def begin(tx: Connection) -> tuple[stacks.StoredStack, snapshots.Snapshot]:
-            leases.lock(tx, message.stack_id)       # before the stack, as everywhere; on Galera alone it is a conflict
+            leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
             snapshot = _checked(row, message.snapshot_id, snapshots.listed(tx, message.snapshot_id))

@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     from heatlite.planning.states import ResourceState
 
 
-WITHOUT_STACK = {                       # the errors of actions without a nested stack
-    'SUSPEND': _('Cannot suspend %s, stack not created'),
-    'RESUME': _('Cannot resume %s, stack not created'),
-    'CHECK': _('Cannot check %s, stack not created'),
-}
-
-
 class Cookie(TypedDict):
     """The action that runs in a nested stack: its id, the number of the request and the action."""
 
@@ -241,7 +234,8 @@ class StackResource(resource.Resource):
             pass
         except exception.ActionInProgress:          # an update by a user or by a signal, which would be lost
             return {**self._cookie_of_what_runs(), 'then': action}
-        raise exception.Error(WITHOUT_STACK[action] % self.name)
+        raise exception.Error(_('Cannot %(action)s %(name)s, stack not created')
+                              % {'action': action.lower(), 'name': self.name})
 
     def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
